@@ -26,7 +26,7 @@ from lumen_tui.tui.kit.lines import Cell, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import ReadingScreen, Rows, fill
 from lumen_tui.tui.panes.workers import short_id
-from lumen_tui.tui.screens.units import UnitSheet
+from lumen_tui.tui.screens.unit_verbs import UnitSheet
 
 _TASKS = 400  # of the newest, among which those on the unit are looked for: each archived one is read from the disk
 _BAD = frozenset({Status.FAILED.value, Status.LOST.value})

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 from rich.segment import Segment
 
 from lumen_tui.actions.unit_views import UnitRow, unit_rows
 from lumen_tui.engine.port import Port
-from lumen_tui.model import agent, times
-from lumen_tui.model.acceptance import Acceptance, Verdict
-from lumen_tui.model.requests.base import Request
-from lumen_tui.model.requests.engine import Undo
-from lumen_tui.model.requests.work import (
-    BlockWorkUnit,
-    ClaimWorkUnit,
-    FinishWorkUnit,
-    ReleaseWorkUnit,
-    UnblockWorkUnit,
-)
-from lumen_tui.model.snapshot import Revisions, Snapshot
+from lumen_tui.model import times
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status, TaskView, live_ones
-from lumen_tui.model.text import one_line
 from lumen_tui.model.work import Tracked
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
-from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, act, fill
+from lumen_tui.tui.kit.sheets import Rows, fill
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.panes.workers import short_id
-from lumen_tui.tui.room_command import RoomCommand
-from lumen_tui.tui.screens.signals import SignalForm
-from lumen_tui.tui.screens.task_form import TaskForm, here
+from lumen_tui.tui.screens.unit_page import UnitScreen
+from lumen_tui.tui.screens.unit_verbs import UnitSheet
 from lumen_tui.tui.theme import Appearance, Shapes
-
-R = TypeVar("R")
-T = TypeVar("T")
 
 _WIDE = 100  # columns from which lane, acceptance and who works on it have a place
 _STATES = ("in progress", "blocked", "ready", "waiting", "done")  # in the order of the list
@@ -58,107 +40,6 @@ def working_on(tasks: Sequence[TaskView]) -> dict[str, list[TaskView]]:
         if view.spec.wu_id and not view.status.ended:
             by_unit.setdefault(view.spec.wu_id, []).append(view)
     return by_unit
-
-
-class UnitSheet(LoadedSheet[R, T]):
-    """A list about work units, with what can be done with the chosen one."""
-
-    SCOPE = "unit"
-    WHY = True
-
-    def __init__(self, heading: str, port: Port, snapshot: Snapshot, read: Callable[[], T], refusal: str = "") -> None:
-        super().__init__(heading, snapshot.taken, read)
-        self._port, self._refusal, self.snapshot = port, refusal, snapshot
-
-    def unit(self) -> Tracked | None:
-        """Return the work unit that keys are about."""
-        raise NotImplementedError
-
-    def checked(self) -> Acceptance | None:
-        """Return what the checks of its acceptance found last."""
-        return None
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Read again where a journal that it goes by has news; who works on what is in the snapshot itself."""
-        before, now = self.snapshot.revisions, snapshot.revisions
-        self.snapshot = snapshot
-        if self.news(before) != self.news(now):
-            super().show(snapshot)
-
-    def news(self, revisions: Revisions) -> object:
-        """Return the counters that it goes by; `problems` counts the changes of work units as well."""
-        return revisions.problems, revisions.signals, revisions.nodes
-
-    def keys(self) -> Keys:
-        return (*self.offer("new_task", "send_signal", "unit_done", "unit_claim", "unit_block"), *super().keys())
-
-    def why_not(self, command: RoomCommand) -> str:
-        if command.scope == "unit" and self._refusal:
-            return self._refusal
-        return super().why_not(command)
-
-    def submit(self, request: Request) -> None:
-        """Carry out one action, and read again."""
-        self.run_worker(act(self, self._port, request), group="act")
-
-    def _chosen(self) -> Tracked | None:
-        """Return the unit that a key is about; None, with a sentence, where nothing can be done."""
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-            return None
-        if (unit := self.unit()) is None:
-            self.say("Nothing is selected.", bad=True)
-        return unit
-
-    def action_task(self) -> None:
-        """Give a worker a task on it."""
-        if (unit := self._chosen()) is None:
-            return
-        workers = [role for role in self.snapshot.roles if role.name != agent.ROLE]
-        given = {"folder": here(), "wu_id": unit.id, "lane": unit.lane, "priority": unit.priority}
-        form = TaskForm(workers, {**given, "objective": f"{unit.title}\n"})
-        self.app.push_screen(form, lambda request: self.submit(request) if request else None)
-
-    def action_signal(self) -> None:
-        """Send a signal about it."""
-        if (unit := self._chosen()) is not None:
-            form = SignalForm(None, self.snapshot.lanes, {"wu_id": unit.id, "lane": unit.lane})
-            self.app.push_screen(form, lambda request: self.submit(request) if request else None)
-
-    def action_claim(self) -> None:
-        """Claim it, or release it."""
-        if (unit := self._chosen()) is not None:
-            self.submit((ReleaseWorkUnit if unit.status == "in_progress" else ClaimWorkUnit)(wu_id=unit.id))
-
-    def action_block(self) -> None:
-        """Block it with a reason, or make it ready again."""
-        if (unit := self._chosen()) is None:
-            return
-        if unit.status == "blocked":
-            self.submit(UnblockWorkUnit(wu_id=unit.id))
-        else:
-            self._ask("Block", unit, "wu.block", lambda reason: BlockWorkUnit(wu_id=unit.id, reason=reason))
-
-    def action_done(self) -> None:
-        """Finish it; where its acceptance was disproved, the reason is asked for."""
-        if (unit := self._chosen()) is None:
-            return
-        checked = self.checked()
-        if checked is not None and checked.verdict is Verdict.DISPROVED:
-            self._ask("Finish", unit, "wu.done", lambda reason: FinishWorkUnit(wu_id=unit.id, reason=reason))
-        else:
-            self.submit(FinishWorkUnit(wu_id=unit.id))
-
-    def _ask(self, verb: str, unit: Tracked, journal_verb: str, request: Callable[[str], Request]) -> None:
-        known = partial(self._port.recent_reasons, journal_verb)
-        prompt = ReasonPrompt(f"{verb} {unit.id} {one_line(unit.title, 60)}", (), look=known)
-        self.app.push_screen(prompt, lambda reason: self.submit(request(reason)) if reason else None)
-
-    def action_undo(self) -> None:
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-        else:
-            self.submit(Undo())
 
 
 class UnitRows(Rows[UnitRow]):
@@ -291,6 +172,4 @@ class UnitsScreen(UnitSheet[UnitRow, Sequence[UnitRow]]):
         self._fill()
 
     def opened(self, row: UnitRow) -> None:
-        from lumen_tui.tui.screens.unit_page import UnitScreen
-
         self.app.push_screen(UnitScreen(self._port, self.snapshot, row.unit.id, self._refusal))

@@ -15,7 +15,6 @@ from lumen_terminal import Terminal
 from textual.events import Key
 
 from lumen_tui.engine.port import RemotePort
-from lumen_tui.model.requests.discoveries import ArchiveDiscoveries
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.patches import type_ahead
@@ -62,7 +61,7 @@ def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
     for _ in range(8):
         if chance.random() < 0.6:
             reasons.append(_words(chance))
-            keys += f"a{reasons[-1]}\r" + chance.choice(("", "j", "jk", "jjk"))
+            keys += f"ar{reasons[-1]}\r" + chance.choice(("", "j", "jk", "jjk"))
         else:
             objectives.append(_words(chance))
             keys += f"t{objectives[-1]}\r5"
@@ -74,13 +73,12 @@ def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
     assert terminal.end() == 0
 
 
-def test_what_an_earlier_answer_offers_can_be_taken_before_it_is_seen(state: Path, terminals: list[Terminal]) -> None:
-    RemotePort(state, "me").submit(ArchiveDiscoveries(node_ids=[_discovery(state)], reason="dup"))
+def test_a_digit_behind_a_verdict_is_taken_before_its_question_is_seen(state: Path, terminals: list[Terminal]) -> None:
     terminals.append(terminal := Terminal(state))
     terminal.wait_for("something noticed")
-    os.write(terminal.fd, b"5a1\ra1\ra1\r")
-    terminal.until(lambda: len(_reasons(state)) >= 4)
-    assert _reasons(state) == ["dup"] * 4
+    os.write(terminal.fd, b"5a1a2a1")
+    terminal.until(lambda: len(_reasons(state)) >= 3)
+    assert _reasons(state) == ["duplicate", "won't fix", "duplicate"]
     terminal.press("q")
     assert terminal.end() == 0
 
@@ -95,12 +93,12 @@ async def test_a_row_that_is_read_from_a_slow_disk_gets_the_keys_that_come_behin
             return read(node_id)
 
         room.port.node = slowly
-        for key in ("5", "enter", "escape", "j", "space"):
+        for key in ("6", "enter", "escape", "j", "space"):
             room.app.post_message(Key(key, key if len(key) == 1 else None))
-        await room.until(lambda: done.is_set() and room.pane("discoveries").marked)
+        await room.until(lambda: done.is_set() and room.pane("decay").marked)
         await room.settle()
         assert room.app.screen is room.app.room
-        assert room.pane("discoveries").marked == ["mem-00000001"]
+        assert room.pane("decay").marked
 
 
 async def test_a_screen_that_is_never_ready_keeps_no_key_for_ever(open_room, monkeypatch) -> None:
@@ -110,7 +108,3 @@ async def test_a_screen_that_is_never_ready_keeps_no_key_for_ever(open_room, mon
             for key in ("5", "j", "space"):
                 room.app.post_message(Key(key, key if len(key) == 1 else None))
             await room.until(lambda: room.pane("discoveries").marked)
-
-
-def _discovery(root: Path) -> str:
-    return RemotePort(root, "me").snapshot().discoveries[0].node.id
