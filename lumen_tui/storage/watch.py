@@ -101,8 +101,10 @@ def _by_inotify(folders: list[Path], stop: threading.Event, busy: Callable[[], b
 def _sleep_until_news(notices: Notices, seconds: float) -> None:
     """Return after the first notice of something other than a temporary file, or after `seconds`."""
     end = time.monotonic() + seconds
+    news = select.poll()  # of any descriptor; select() takes none beyond the 1,023rd
+    news.register(notices, select.POLLIN)
     while (remaining := end - time.monotonic()) > 0:
-        if select.select([notices], [], [], remaining)[0] and notices.names():
+        if news.poll(remaining * 1000) and notices.names():
             time.sleep(_GATHER)
             return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -106,8 +107,17 @@ def recorded() -> Iterator[Gallery]:
 
 
 @pytest.fixture(autouse=True)
-def no_hints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the room look for no near doubles, which changes the keys that it offers whenever one is found."""
+def one_room_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Free each room with the journals that it follows: it freezes what it has read, and a hundred would pile up."""
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    yield
+    gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a folder that is on every machine, and look for no near doubles, which come when they are found."""
+    monkeypatch.chdir("/")
     monkeypatch.setattr(LikenessFinder, "look", lambda self, pane: None)
     monkeypatch.setattr(triage, "_REST", 0.0)
 
