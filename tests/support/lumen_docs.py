@@ -1,4 +1,4 @@
-"""`make pictures`: the pictures of docs/tour.md, drawn from what the demo opens with."""
+"""`make pictures`: the pictures of the tour and of other pages in docs/, drawn from what the demo opens with."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ TOUR = {
     "task": ("3 j j j enter", "task"),
     "unit": ("W enter", "work unit"),
     "charts": ("percent_sign", "charts"),
+    "approval": ("exclamation_mark enter", "approval"),
+    "question": ("exclamation_mark j enter", "question"),
 }
 _TEXT = re.compile(r"<text[^>]*>(.*?)</text>")
 _SIZE = (120, 40)

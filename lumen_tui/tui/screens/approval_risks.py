@@ -194,7 +194,7 @@ def _named(risk: str, command: str) -> str:
     """Return a risk with the word of the command that it goes by."""
     pattern = next((pattern for pattern, words in _RISKS if words == risk), None)
     match = pattern.search(command) if pattern else None
-    word = "".join(_PLAIN.findall(match.group())) if match else ""
+    word = "".join(_PLAIN.findall(match.group())).strip() if match else ""
     return f"{risk} ({word[:_LONGEST]})" if word else risk
 
 

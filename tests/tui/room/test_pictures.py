@@ -78,7 +78,6 @@ SCREENS = {
     "work unit": "W enter",
     "settings": "comma",
     "charts": "percent_sign",
-    "operators": "vertical_line",
     "problems": "X",
     "pause": "P",
     "kill": "ctrl+k",
