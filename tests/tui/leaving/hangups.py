@@ -121,7 +121,13 @@ class Opened:
 
     def _instead(self) -> str:
         lines = [f"{pid} {words}: {standing(pid)}" for pid, words in marked(self.mark).items()]
-        return "\n".join([*lines, f"room: {self.room}", f"sent {len(self.sent)} bytes: {self.sent[-400:]!r}"])
+        try:
+            names = Path(f"/proc/{self.leader}/environ").read_bytes().count(b"\0")
+            leader = f"leader {self.leader}: {names} variables, marked: {self.leader in marked(self.mark)}"
+        except OSError as error:
+            leader = f"leader {self.leader}: {error}"
+        seen = f"sent {len(self.sent)} bytes: {self.sent[-400:]!r}"
+        return "\n".join([*lines, f"room: {self.room}", leader, seen])
 
     def _find(self) -> bool:
         rooms = [pid for pid, words in marked(self.mark).items() if is_room(words)]
