@@ -20,7 +20,7 @@ from msgspec import Struct
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import directories, files, process
+from lumen_tui.storage import directories, files, locks, process
 from lumen_tui.tools.sandbox import bubblewrap, landlock, limits, probe, sandboxed_command
 from lumen_tui.tools.sandbox.policy import Policy
 
@@ -51,7 +51,9 @@ def test(tier: str, index: Path, path: str) -> TierTest:
     if missing := _missing(tier, path):
         return TierTest(tier, holds=False, reason=missing)
     try:
-        with _targets(index / FOLDER) as order:
+        directories.make_folder(index / FOLDER)
+        # One at a time: a second test in the same folder would meet the sockets of the first.
+        with locks.waiting_lock(index / FOLDER / "lock"), _targets(index / FOLDER) as order:
             answer = _run(tier, order, path)
             seen = _evidence(Path(order["outside"]))
     except (files.StoreError, OSError, ValueError, subprocess.SubprocessError) as error:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lumen_bare
+import lumen_machine
 import msgspec
 import pytest
 from lumen_rows import each_row
 
 from lumen_tui.engine.settings import SandboxMonitor, sentence_on
 from lumen_tui.model.config import SandboxConfig
-from lumen_tui.storage import files
+from lumen_tui.storage import directories, files
 from lumen_tui.tools.base import ApprovalReply
 from lumen_tui.tools.sandbox import bubblewrap, landlock, tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
@@ -97,6 +99,17 @@ def test_what_the_test_tries(results):
     for one in results.tested:
         assert one.holds or one.reason
         assert len(one.tried) >= 14 or not one.holds
+
+
+def test_two_at_once_do_not_disturb_each_other(tmp_path):
+    directories.make_folder(tmp_path / "index")
+    path = os.environ["PATH"]
+    tier = next(iter(lumen_machine.holding()), "")
+    if not tier:
+        pytest.skip("no sandbox holds on this machine")
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: tiers.test(tier, tmp_path / "index", path), range(4)))
+    assert [result.reason for result in results if not result.holds] == []
 
 
 def test_no_bubblewrap_names_the_package(tmp_path):
