@@ -50,15 +50,6 @@ opus = "script-large"
 routine = {{ main = "" }}
 tries = 1
 
-[models.endpoints.script]
-kind = "anthropic"
-base_url = "{url}"
-
-[models.prices]
-script-small = {{ input = 0.1, output = 0.5 }}
-script-medium = {{ input = 2.0, output = 10.0 }}
-script-large = {{ input = 4.0, output = 20.0 }}
-
 [evolution]
 versions = "copies"
 """
@@ -81,7 +72,7 @@ class Recorder:
         self.server = ApiServer()
         self.server.otherwise(Mind(str(self.project)).answer)
         self.store.layout.create()
-        self.store.layout.config.write_text(_SETTINGS.format(url=self.server.url))
+        self.store.layout.config.write_text(f"{_SETTINGS}{demo.SCRIPT}".format(url=self.server.url))
 
     def do(self, verb: str, by: str = "ana", ago: float = 0.0, **arguments: Any) -> str:
         """Carry out a verb `ago` seconds before now; return the id of what it acted on."""

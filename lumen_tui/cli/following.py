@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
 
+from lumen_tui.cli.session import document, talk
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.storage.journal import Follower
 
@@ -52,3 +54,26 @@ def follow(
         if ended:
             return
         time.sleep(_POLL_SECONDS)
+
+
+def listed(
+    records: Sequence[R],
+    follower: Follower,
+    kind: type[R],
+    show_text: Callable[[R], None],
+    args: Namespace,
+    *,
+    nothing: str,
+) -> int:
+    """Print the records, as one document or line by line, and with `--follow` those that come; return the exit code."""
+    if args.json and not args.follow:
+        document(records)
+        return 0
+    show = json_line if args.json else show_text
+    for record in records:
+        show(record)
+    if not records:
+        talk(nothing)
+    if args.follow:
+        follow(follower, kind, show)
+    return 0

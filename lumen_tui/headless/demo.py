@@ -34,6 +34,16 @@ _PREFIX = "lumen-demo-"
 _BY = "demo"
 _LOOK_SECONDS, _LOOKS = 0.05, 100  # at an engine that is ending
 
+# The server that answers for a model, and what its answers would cost.
+SCRIPT = """[models.endpoints.script]
+kind = "anthropic"
+base_url = "{url}"
+
+[models.prices]
+script-small = {{ input = 0.1, output = 0.5 }}
+script-medium = {{ input = 2.0, output = 10.0 }}
+script-large = {{ input = 4.0, output = 20.0 }}
+"""
 _CONFIG = """# A demo: thrown away when you are done with it.
 [heartbeat]
 every_minutes = 2
@@ -48,15 +58,6 @@ haiku = "script-small"
 sonnet = "script-medium"
 opus = "script-large"
 routine = {{ main = "" }}
-
-[models.endpoints.script]
-kind = "anthropic"
-base_url = "{url}"
-
-[models.prices]
-script-small = {{ input = 0.1, output = 0.5 }}
-script-medium = {{ input = 2.0, output = 10.0 }}
-script-large = {{ input = 4.0, output = 20.0 }}
 
 [approvals]
 ask = ["custom:high", "shell:any"]
@@ -108,7 +109,7 @@ def fill(root: Path, model: str) -> None:
     """Unpack the recording as the state folder, let it end now, and order what is done live; `model` is its server."""
     layout, store, now = Layout(root), Store(root), SystemClock().now()
     recorded = recording.unpack(recording.ARCHIVE, root.parent, now)
-    files.replace(layout.config, _CONFIG.format(url=model).encode())
+    files.replace(layout.config, f"{_CONFIG}{SCRIPT}".format(url=model).encode())
     files.replace(layout.demo_mark, msgspec.json.encode(DemoMark(iso(now), iso(recorded))))
     for role in _ROLES:
         perform(store, role, by=_BY, now=now)

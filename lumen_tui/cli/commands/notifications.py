@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
-from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.cli.session import Session, say
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import Transition, words_of
@@ -36,17 +36,7 @@ def run_notifications(session: Session, args: Namespace) -> int:
         for _ in follower.pieces():
             continue  # what is there already is shown by the number of its lines
     transitions = newest(session.layout, args.lines)[::-1]
-    if args.json and not args.follow:
-        document(transitions)
-        return 0
-    show = following.json_line if args.json else _text_line
-    for transition in transitions:
-        show(transition)
-    if not transitions:
-        talk("nothing needed you yet")
-    if args.follow:
-        following.follow(follower, Transition, show)
-    return 0
+    return following.listed(transitions, follower, Transition, _text_line, args, nothing="nothing needed you yet")
 
 
 def _text_line(transition: Transition) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
-from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.cli.session import Session, document, say, table
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
@@ -233,17 +233,7 @@ def run_events(session: Session, args: Namespace) -> int:
     follower = Follower(session.layout.events)
     lines = deque(following.everything(follower), maxlen=args.lines)
     events = [event for line in lines if (event := following.read(line, EngineEvent))]
-    if args.json and not args.follow:
-        document(events)
-        return 0
-    show = following.json_line if args.json else _text_line
-    for event in events:
-        show(event)
-    if not events:
-        talk("no events yet")
-    if args.follow:
-        following.follow(follower, EngineEvent, show)
-    return 0
+    return following.listed(events, follower, EngineEvent, _text_line, args, nothing="no events yet")
 
 
 def _text_line(event: EngineEvent) -> None:
