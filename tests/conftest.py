@@ -25,6 +25,7 @@ sys.dont_write_bytecode = False  # pytest rewrites two hundred files; where they
 
 # Fixtures of tests that stay in one process: a vendor's library, or the trees of all modules, takes seconds to load.
 _TOGETHER = {"api", "sources"}
+_RUNNING_TEST = "PYTEST_CURRENT_TEST"  # pytest's own, which changes while a test runs
 _LONGEST_ID = 60  # characters: the name of the running test goes to every process that it starts
 
 
@@ -113,11 +114,19 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 @pytest.fixture(autouse=True)
-def fresh_process() -> None:
-    """What `main` leaves to its process, which here is that of all tests: the umask, and the secrets that it masked."""
+def fresh_process() -> Iterator[None]:
+    """What a test leaves to its process, which is that of all tests: umask, masked secrets, and its environment.
+
+    A program that one test puts first on PATH would otherwise stand in for the real one in those after it.
+    """
     os.umask(0o022)
     if (redaction := sys.modules.get("lumen_tui.storage.redaction")) is not None:
         redaction.PROCESS._rules.clear()
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys() - {_RUNNING_TEST}:
+        del os.environ[name]
+    os.environ.update({name: value for name, value in before.items() if name != _RUNNING_TEST})
 
 
 @pytest.fixture
