@@ -8,10 +8,9 @@ from typing import TypeVar
 import msgspec
 from rapidfuzz import fuzz, process, utils
 
-from lumen_tui.model.records import MOST_COMPARED, Alike, DiscoveryRow
+from lumen_tui.model.records import ALIKE_FROM, MOST_COMPARED, Alike, DiscoveryRow
 
 K = TypeVar("K", int, str)
-CUTOFF = 80  # per cent below which two titles are not called alike
 
 
 def comparable(title: str) -> str:
@@ -24,7 +23,7 @@ def nearest_title(title: str, others: Mapping[K, str], *, at_least: float = 0.0)
 
     None where none comes as near as `at_least`, or near at all.
     """
-    cutoff = max(float(CUTOFF), at_least)
+    cutoff = max(float(ALIKE_FROM), at_least)
     best = process.extractOne(title, others, scorer=fuzz.token_set_ratio, score_cutoff=cutoff) if title else None
     return (best[2], best[1]) if best else None
 
@@ -46,7 +45,7 @@ class Titles:
 
     def near(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
         """Return the others with a similar title, most similar first."""
-        return [other for other in self.alike(node_id, rows, revision)[1:] if other.score >= CUTOFF]
+        return [other for other in self.alike(node_id, rows, revision)[1:] if other.score >= ALIKE_FROM]
 
     def alike(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
         """Return this discovery, then those with a similar title or the same tags and work unit, most similar first.
@@ -60,7 +59,7 @@ class Titles:
         others = {other: title for other, title in self._titles.items() if other != node_id}
         scored = process.extract(self._titles[node_id], others, scorer=fuzz.token_set_ratio, limit=None)
         judged = [_judged(own, self._rows[key], round(score)) for _, score, key in scored]
-        near = [other for other in judged if other.score >= CUTOFF or _same_work(own, other)]
+        near = [other for other in judged if other.score >= ALIKE_FROM or _same_work(own, other)]
         return [own, *sorted(near, key=lambda other: (not other.sure, -other.score))]
 
     def _read(self, rows: Sequence[DiscoveryRow], revision: int) -> None:
@@ -81,5 +80,5 @@ def _same_work(own: Alike, other: Alike) -> bool:
 
 
 def _judged(own: Alike, other: Alike, score: int) -> Alike:
-    sure = score >= CUTOFF or (bool(own.wu_id) and _same_work(own, other))
+    sure = score >= ALIKE_FROM or (bool(own.wu_id) and _same_work(own, other))
     return msgspec.structs.replace(other, score=score, sure=sure)

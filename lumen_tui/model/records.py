@@ -200,6 +200,7 @@ class Action(Struct, frozen=True, omit_defaults=True):
 
 
 MOST_COMPARED = 5000  # open discoveries whose titles are compared: the most urgent ones
+ALIKE_FROM = 80  # per cent of likeness below which two titles are not called alike
 
 
 class Alike(Struct, frozen=True):

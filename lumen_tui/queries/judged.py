@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lumen_tui.model import analytics, times
 from lumen_tui.model.analytics import Sample, Stats
+from lumen_tui.model.records import ALIKE_FROM
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.audit import journal
@@ -16,7 +17,6 @@ from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw, get_field
 
 _AGENT = "agent:"  # before the task, as the client of what its model did
-_ALIKE = 80  # per cent, as for open discoveries
 _MOST_DECIDED = 3  # earlier decisions that say enough
 _LONGEST = 200  # characters of a title and of a reason
 
@@ -110,5 +110,5 @@ def decided_alike(title: str, decisions: Sequence[PastDecision]) -> list[PastDec
 
     titles = {place: utils.default_process(decision.title) for place, decision in enumerate(decisions)}
     wanted = utils.default_process(title)
-    near = process.extract(wanted, titles, scorer=fuzz.token_set_ratio, score_cutoff=_ALIKE, limit=_MOST_DECIDED)
+    near = process.extract(wanted, titles, scorer=fuzz.token_set_ratio, score_cutoff=ALIKE_FROM, limit=_MOST_DECIDED)
     return [msgspec.structs.replace(decisions[place], score=round(score)) for _, score, place in near]
