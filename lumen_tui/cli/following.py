@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -41,6 +42,19 @@ def everything(follower: Follower) -> Iterator[bytes]:
         yield from data.splitlines()
 
 
+def recent(follower: Follower, kind: type[R], most: int | None = None) -> list[R]:
+    """Return the last `most` records that are there now, or all; following goes on after them, missing none."""
+    records: deque[R] = deque(maxlen=most)
+    generation = follower.generation
+    for line in everything(follower):
+        if follower.generation != generation:  # the journal was replaced: its lines come again
+            records.clear()
+            generation = follower.generation
+        if record := read(line, kind):
+            records.append(record)
+    return list(records)
+
+
 def follow(
     follower: Follower, kind: type[R], show: Callable[[R], None], until: Callable[[], bool] = lambda: False
 ) -> None:
@@ -64,6 +78,7 @@ def listed(
     args: Namespace,
     *,
     nothing: str,
+    until: Callable[[], bool] = lambda: False,
 ) -> int:
     """Print the records, as one document or line by line, and with `--follow` those that come; return the exit code."""
     if args.json and not args.follow:
@@ -75,5 +90,5 @@ def listed(
     if not records:
         talk(nothing)
     if args.follow:
-        follow(follower, kind, show)
+        follow(follower, kind, show, until)
     return 0

@@ -11,7 +11,6 @@ from lumen_tui.cli.session import Session, say
 from lumen_tui.model import times
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import Transition, words_of
-from lumen_tui.queries.transitions import newest
 from lumen_tui.storage.journal import Follower
 
 if TYPE_CHECKING:
@@ -32,10 +31,7 @@ def run_notifications(session: Session, args: Namespace) -> int:
     if args.lines < 0:
         raise ActionError("--lines needs a number from 0 up")
     follower = Follower(session.layout.transitions)
-    if args.follow:
-        for _ in follower.pieces():
-            continue  # what is there already is shown by the number of its lines
-    transitions = newest(session.layout, args.lines)[::-1]
+    transitions = following.recent(follower, Transition, args.lines)
     return following.listed(transitions, follower, Transition, _text_line, args, nothing="nothing needed you yet")
 
 

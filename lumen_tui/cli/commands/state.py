@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -231,8 +230,7 @@ def run_events(session: Session, args: Namespace) -> int:
     if args.lines < 0:
         raise ActionError("--lines needs a number from 0 up")
     follower = Follower(session.layout.events)
-    lines = deque(following.everything(follower), maxlen=args.lines)
-    events = [event for line in lines if (event := following.read(line, EngineEvent))]
+    events = following.recent(follower, EngineEvent, args.lines)
     return following.listed(events, follower, EngineEvent, _text_line, args, nothing="no events yet")
 
 

@@ -279,18 +279,11 @@ def run_log(session: Session, args: Namespace) -> int:
     index, task_id = _find(session, args.task_id)
     folder = index.folder(task_id) or session.layout.task(task_id)
     follower = Follower(folder / "events.jsonl")
-    events = [event for line in following.everything(follower) if (event := following.read(line, TaskEvent))]
-    if args.json and not args.follow:
-        document(events)
-        return 0
-    show = following.json_line if args.json else _say_event
-    for event in events:
-        show(event)
-    if not events:
-        talk(f"task {ids.short(task_id)} has no events yet")
-    if args.follow:
-        following.follow(follower, TaskEvent, show, lambda: _ended(folder))
-    return 0
+    events = following.recent(follower, TaskEvent)
+    nothing = f"task {ids.short(task_id)} has no events yet"
+    return following.listed(
+        events, follower, TaskEvent, _say_event, args, nothing=nothing, until=lambda: _ended(folder)
+    )
 
 
 def _ended(folder: Path) -> bool:
