@@ -129,6 +129,14 @@ def fresh_process() -> Iterator[None]:
     os.environ.update({name: value for name, value in before.items() if name != _RUNNING_TEST})
 
 
+@pytest.fixture(autouse=True)
+def rooms_are_freed() -> Iterator[None]:
+    """Rooms that a test opened in this process, with the journals that they follow."""
+    yield
+    if (quiet := sys.modules.get("lumen_quiet")) is not None:
+        quiet.free_rooms()
+
+
 @pytest.fixture
 def sampled(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Callable[..., list[Any]]:
     """The points of a sweep that this run takes, at most so many: `for point in sampled(points, 16): ...`."""

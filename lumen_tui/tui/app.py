@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import math
 import os
 import signal
@@ -68,7 +67,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         read_only: bool = False,
         engine: subprocess.Popen[bytes] | None = None,
         clock: Callable[[], float] = time.time,
+        all_read: Callable[[], None] = lambda: None,
     ) -> None:
+        """`all_read` is called once, when the first whole snapshot is on the screen."""
         lean = lean or accessible
         self.accessible = accessible
         self._asked_for = (lean, lean or theme.without_colour())
@@ -83,6 +84,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.read_only = read_only
         self.engine = engine  # the one that this room started
         self.clock = clock
+        self._all_read = all_read
         self.command_log = CommandLog()
         self.room = Room(self)
         self.presence = Presence(self, lambda: subject_of(self.room))
@@ -180,7 +182,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot, unless the room is being taken apart."""
-        if self._exit:
+        if self._exit or not self.is_running:
             return
         first = self.room.snapshot.loading < 1 <= snapshot.loading
         configured = (snapshot.config.keys, snapshot.config.room.theme)
@@ -204,8 +206,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             if self.accessible and (news := self.announcer.news(snapshot)):
                 self.room.say(news, seconds=_ANNOUNCED)
         if first:
-            gc.enable()  # off since before the imports
-            gc.freeze()  # what is there by now stays; not walking it again halves the slowest keys
+            self._all_read()
 
     def open_lineage(self, name: str) -> None:
         """Open what caused the thing with this id, and what came of it."""
@@ -221,7 +222,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
 
     def _above(self) -> list[Dialog[Any]]:
         """Return what is open over the room, the topmost last."""
-        if self.screen is self.room:
+        if not self.is_running or self.screen is self.room:
             return []
         from lumen_tui.tui.kit.screen import Dialog
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -25,6 +26,9 @@ _PASSES = 3  # of the event loop with nothing to do: a callback may make another
 _AT_MOST = 10.0  # seconds
 _POLL = 0.001  # seconds between two checks of what other threads do
 
+MOST_ROOMS = 8  # each with some 16 descriptors of the journals that it follows
+
+_rooms: weakref.WeakSet[Bridge] = weakref.WeakSet()  # that were opened in this process and are not freed
 _in_hand: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, int] = weakref.WeakKeyDictionary()
 _held = 0
 
@@ -82,11 +86,18 @@ def ends(loop: asyncio.AbstractEventLoop) -> None:
     _in_hand[loop] -= 1
 
 
+def free_rooms() -> None:
+    """Free the rooms that were left, once there are a few: each is a ring of objects, for the garbage collector."""
+    if len(_rooms) > MOST_ROOMS:
+        gc.collect()
+
+
 def install() -> None:
-    """Let every pilot of this process wait until the room is idle."""
+    """Let every pilot of this process wait until the room is idle, and count the rooms."""
     textual.app.wait_for_idle = textual.pilot.wait_for_idle = rest  # type: ignore[attr-defined,assignment]
     to_thread = asyncio.to_thread
     submit = Bridge.submit
+    begin = Bridge.start
 
     async def counted_thread(do: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         loop = asyncio.get_running_loop()
@@ -104,5 +115,10 @@ def install() -> None:
         begins(bridge._loop)
         submit(bridge, request, answered)
 
+    def counted_begin(bridge: Bridge) -> None:
+        _rooms.add(bridge)
+        begin(bridge)
+
     asyncio.to_thread = counted_thread
+    Bridge.start = counted_begin  # type: ignore[method-assign,assignment]
     Bridge.submit = counted_submit  # type: ignore[method-assign,assignment]

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
+from lumen_quiet import MOST_ROOMS
 from textual._styles_cache import StylesCache
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
+from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.snapshot import Snapshot
 
+_OF_A_ROOM = 9  # descriptors: the journals that it follows, and its watch
 _HELD = (StylesCache, Screen, Widget, Strip)
 
 
@@ -47,3 +53,19 @@ async def test_a_snapshot_that_comes_while_the_room_is_taken_apart_is_dropped(
         await room.app.room.query("#strip").remove()
         room.app.show(msgspec.structs.replace(busy_snapshot, taken=busy_snapshot.taken + 1))
         assert room.app.room.snapshot.taken < busy_snapshot.taken + 1
+
+
+@pytest.fixture(scope="module")
+def descriptors() -> list[int]:
+    """How many were open after each room of this module's tests."""
+    return []
+
+
+@pytest.mark.parametrize("_time", range(3 * MOST_ROOMS))
+async def test_rooms_of_tests_are_freed_with_the_journals_that_they_follow(
+    state: Path, open_room: Any, descriptors: list[int], _time: int
+) -> None:
+    async with open_room(port=RemotePort(state, "me")) as room:
+        await room.until(lambda: len(room.app.room.snapshot.discoveries) == 4)
+        descriptors.append(len(os.listdir("/proc/self/fd")))
+    assert descriptors[-1] < descriptors[0] + 2 * MOST_ROOMS * _OF_A_ROOM

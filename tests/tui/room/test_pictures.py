@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -103,14 +102,6 @@ def expected(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 def recorded() -> Iterator[Gallery]:
     with gallery() as opened:
         yield opened
-
-
-@pytest.fixture(autouse=True)
-def one_room_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Free each room with the journals that it follows: it freezes what it has read, and a hundred would pile up."""
-    monkeypatch.setattr(gc, "freeze", lambda: None)
-    yield
-    gc.collect()
 
 
 @pytest.fixture(autouse=True)
