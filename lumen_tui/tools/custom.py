@@ -171,28 +171,28 @@ _CHECKED_HERE = (
 )
 
 
-def lean(schema: JsonSchema, said: set[tuple[str, str]], name: str = "") -> JsonSchema:
+def lean(schema: JsonSchema, described_before: set[tuple[str, str]], name: str = "") -> JsonSchema:
     """Return a schema as a model is sent it in each request: without what it pays for and hardly uses.
 
     Bounds and unknown arguments are checked here, and a refusal names them; where one matters before, a description
-    says so. An option that is left out is empty unless a default is given. `said` takes what was said of arguments by
-    name: of one that several tools have in the same words, these are in the first of them alone. A description that
-    only names the choices is left out.
+    says so. An option that is left out is empty unless a default is given. `described_before` takes the name and the
+    description of each argument: where several tools have one in the same words, the first of them alone has these. A
+    description that only names the choices is left out.
     """
-    kept = {key: value for key, value in schema.items() if key not in _CHECKED_HERE}
+    reduced = {key: value for key, value in schema.items() if key not in _CHECKED_HERE}
     for key in ("default", "required"):
-        if key in kept and not kept[key]:
-            del kept[key]
-    described = (name, str(kept.get("description", "")))
-    if described in said or _only_names(described[1], kept.get("enum")):
-        kept.pop("description", None)
+        if key in reduced and not reduced[key]:
+            del reduced[key]
+    described = (name, str(reduced.get("description", "")))
+    if described in described_before or _only_names(described[1], reduced.get("enum")):
+        reduced.pop("description", None)
     elif name and described[1]:
-        said.add(described)
-    if isinstance(fields := kept.get("properties"), dict):
-        kept["properties"] = {inner: lean(field, said, inner) for inner, field in fields.items()}
-    if isinstance(items := kept.get("items"), dict):
-        kept["items"] = lean(items, said, name)
-    return kept
+        described_before.add(described)
+    if isinstance(fields := reduced.get("properties"), dict):
+        reduced["properties"] = {inner: lean(field, described_before, inner) for inner, field in fields.items()}
+    if isinstance(items := reduced.get("items"), dict):
+        reduced["items"] = lean(items, described_before, name)
+    return reduced
 
 
 def _only_names(description: str, choices: object) -> bool:

@@ -53,16 +53,16 @@ class Outputs:
 
 def keep_media(context: Context, data: bytes, media: Media) -> Media:
     """Keep an image or a PDF once, however often it is read, and return it with its name; without one: no room."""
-    kept = msgspec.structs.replace(media, name=named(media, hashlib.sha256(data).hexdigest()))
-    if load_media(context.folder, kept) is not None:
-        return kept
+    stored = msgspec.structs.replace(media, name=named(media, hashlib.sha256(data).hexdigest()))
+    if load_media(context.folder, stored) is not None:
+        return stored
     if context.memo.output_bytes + len(data) > _MOST_STORED:
         return media
     with context.guard():
         directories.make_folder(context.folder / OUTPUTS)
-        files.replace(context.folder / kept.name, data)
+        files.replace(context.folder / stored.name, data)
     context.memo.output_bytes += len(data)
-    return kept
+    return stored
 
 
 def load_media(folder: Path, media: Media) -> bytes | None:

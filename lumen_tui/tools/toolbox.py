@@ -129,11 +129,11 @@ class Declaration(Struct, frozen=True):
 _MANY = 20  # tools from which on what their schemas say twice would be a tenth of the prompt
 
 
-def _schema(tool: AnyTool, said: set[tuple[str, str]] | None) -> JsonSchema:
+def _schema(tool: AnyTool, described_before: set[tuple[str, str]] | None) -> JsonSchema:
     if not tool.arguments:
         return tool.declared or tool.schema
     whole = schema_of(tool.arguments, tool.request)
-    return whole if said is None else lean(whole, said)
+    return whole if described_before is None else lean(whole, described_before)
 
 
 class Handling:
@@ -239,8 +239,8 @@ class Toolbox:
         hidden = self._mcp.hidden if self._mcp else frozenset()
         allowed = [tool for name, tool in self._tools.items() if name in self.rules.tools and name not in hidden]
         tools = [tool for tool in allowed if tool.applies(self._context)]
-        said: set[tuple[str, str]] | None = set() if len(tools) > _MANY else None
-        return [Declaration(tool.name, tool.description, _schema(tool, said)) for tool in tools]
+        described_before: set[tuple[str, str]] | None = set() if len(tools) > _MANY else None
+        return [Declaration(tool.name, tool.description, _schema(tool, described_before)) for tool in tools]
 
     def describe(self, name: str, arguments: Mapping[str, object]) -> str:
         """Describe a call in a few words; safe, on one line."""

@@ -190,7 +190,7 @@ def _check(world: World, claim: Exit) -> int:
     """Check what the worker before claims, and write what follows from that."""
     stopper = world.stopper
     try:
-        found = claimed.check(world, claim)
+        judgement = claimed.check(world, claim)
         stopper.disarm()
     except Stopped:
         stopper.disarm()
@@ -199,15 +199,15 @@ def _check(world: World, claim: Exit) -> int:
         claims.settle(world.folder, ended, None, time.time())
         return 1
     except CannotBegin as error:
-        found = claimed.not_checked(str(error))
+        judgement = claimed.not_checked(str(error))
     except (files.StoreError, OSError):
         raise  # a full disk: it is checked again once there is room
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was, nothing is proved
         sys.stderr.write(world.redact(traceback.format_exc()))
-        found = claimed.not_checked(integrity.program_replaced() or f"{type(error).__name__}: {error}")
+        judgement = claimed.not_checked(integrity.program_replaced() or f"{type(error).__name__}: {error}")
     stopper.disarm()
     end_children()
-    return 0 if claimed.conclude(world, claim, found) == "done" else 1
+    return 0 if claimed.conclude(world, claim, judgement) == "done" else 1
 
 
 def main(arguments: list[str]) -> int:

@@ -61,9 +61,9 @@ def turn_slots(
     layout: Layout, turn: int, values: Mapping[str, Sequence[Line]], state: str
 ) -> dict[str, tuple[Line, ...]]:
     """Return what a turn has instead of a loop's slots; skills, limits and place are known where only news is told."""
-    found = chats.read(layout).turn(turn)
-    slots = {"orders": lines_of(_orders(found), "chat.jsonl"), "state": lines_of(state, "state of the agent")}
-    known = () if found is None or found.begun.whole else ("skills", "limits", "surroundings")
+    recorded = chats.read(layout).turn(turn)
+    slots = {"orders": lines_of(_orders(recorded), "chat.jsonl"), "state": lines_of(state, "state of the agent")}
+    known = () if recorded is None or recorded.begun.whole else ("skills", "limits", "surroundings")
     return {**slots, **dict.fromkeys(known, ())}
 
 
@@ -91,20 +91,20 @@ def _answers(turn: Turn) -> Iterator[Entry]:
     left_out = {step.id for step in calls[:-_CALLS]}
     results = {step.id: step for step in turn.steps if step.kind == EntryKind.RESULT}
     text = f"({len(left_out)} earlier calls of this turn are left out.)\n" if left_out else ""
-    made: list[ChatLine] = []
+    batch: list[ChatLine] = []
     for step in turn.steps:
         if step.kind == EntryKind.SAID:
-            if made:
-                yield from _called(text, made, results)
-                text, made = "", []
+            if batch:
+                yield from _called(text, batch, results)
+                text, batch = "", []
             text += step.text
         elif step.kind == EntryKind.CALL and step.id not in left_out:
-            if made and made[-1].answer != step.answer:
-                yield from _called(text, made, results)
-                text, made = "", []
-            made.append(step)
-    if made:
-        yield from _called(text, made, results)
+            if batch and batch[-1].answer != step.answer:
+                yield from _called(text, batch, results)
+                text, batch = "", []
+            batch.append(step)
+    if batch:
+        yield from _called(text, batch, results)
         text = ""
     end = _ENDS.get(TurnEnd(turn.end.status)) if turn.end is not None and turn.end.status else ""
     yield AssistantMessage("\n\n".join(part for part in (text.strip(), end) if part) or "(nothing)")
@@ -159,9 +159,9 @@ class TurnTranscript(Transcript):
 
     def told(self, text: str) -> str:
         """Keep the message of this turn; return it as it is kept, which is how it is sent."""
-        kept = self._clean_text(clean(text))
-        self._keep(*chats.in_pieces(EntryKind.TOLD, kept, self._turn, self._now()))
-        return kept
+        redacted = self._clean_text(clean(text))
+        self._keep(*chats.in_pieces(EntryKind.TOLD, redacted, self._turn, self._now()))
+        return redacted
 
     def reserved(self, model: str) -> None:
         super().reserved(model)
@@ -171,8 +171,8 @@ class TurnTranscript(Transcript):
         super().called(name, arguments)
         self._spoken = ""
         short = self._clean(shortened(arguments, _ARGUMENT))
-        kept = clean_arguments(short)
-        self._keep(self._one(EntryKind.CALL, id=self._call_id, name=self._clean_text(name)[:100], arguments=kept))
+        redacted = clean_arguments(short)
+        self._keep(self._one(EntryKind.CALL, id=self._call_id, name=self._clean_text(name)[:100], arguments=redacted))
 
     def answered(self, result: ToolResult) -> None:
         super().answered(result)
@@ -188,11 +188,11 @@ class TurnTranscript(Transcript):
 
     def end(self, status: str, reason: str) -> None:
         super().end(status, reason)
-        found = _STATUSES.get(status, TurnEnd.FAILED)
+        outcome = _STATUSES.get(status, TurnEnd.FAILED)
         self._keep(
             self._one(
                 EntryKind.END,
-                status=str(found),
+                status=str(outcome),
                 reason=self._clean_text(clean(reason)),
                 usage=self._tally.usage,
                 brain=self._tally.brain,
@@ -207,8 +207,8 @@ class TurnTranscript(Transcript):
 
     def _say(self, text: str) -> None:
         self._spoken += text
-        kept = self._clean_text(clean(text))
-        self._keep(*chats.in_pieces(EntryKind.SAID, kept, self._turn, self._now(), answer=self._answer))
+        redacted = self._clean_text(clean(text))
+        self._keep(*chats.in_pieces(EntryKind.SAID, redacted, self._turn, self._now(), answer=self._answer))
 
     def _one(self, kind: EntryKind, **fields: Any) -> ChatLine:
         return ChatLine(kind, at=times.iso(self._now()), turn=self._turn, answer=self._answer, **fields)

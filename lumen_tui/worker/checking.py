@@ -58,11 +58,11 @@ class Checker:
         for text in texts:
             self._events.event("check", text)
             began = self._context.monotonic()
-            found = self._one(text)
+            raw = self._one(text)
             took = round(self._context.monotonic() - began, 3)
-            result = self._made_safe(found, took)
-            told = "\n".join([result.text, *result.lines])
-            self._events.event("checked", told, ok=result.finding is Finding.HOLDS)
+            result = self._made_safe(raw, took)
+            event_text = "\n".join([result.text, *result.lines])
+            self._events.event("checked", event_text, ok=result.finding is Finding.HOLDS)
             results.append(result)
         return acceptance.judge(tuple(results), times.iso(self._context.now()))
 
@@ -132,14 +132,14 @@ class Checker:
         cut = ""
         for base in dict.fromkeys((os.path.realpath(self.folder), workspace(self._context))):
             try:
-                found, reason = self._matches(base, check.what, remaining)
+                matches, reason = self._matches(base, check.what, remaining)
             except (ToolError, OSError) as error:
-                found, reason = [], str(error)
+                matches, reason = [], str(error)
             cut = cut or reason
-            if found:
-                new = "" if any(self._is_new(status) for _, status in found) else ", there before the task began"
-                path, status = found[0]
-                more = f" and {plural(len(found) - 1, 'other')}" if found[1:] else ""
+            if matches:
+                new = "" if any(self._is_new(status) for _, status in matches) else ", there before the task began"
+                path, status = matches[0]
+                more = f" and {plural(len(matches) - 1, 'other')}" if matches[1:] else ""
                 words = f"{os.path.relpath(path, base)}, {size_text(status.st_size)}{more}{new}"
                 return CheckResult(check=str(check), finding=Finding.HOLDS, evidence=words)
         return _fails(check, f"no such file below {self.folder}" + (f"; {cut}" if cut else ""))
@@ -155,12 +155,12 @@ class Checker:
         deep = 0 if "**" in remaining else len(parts) - fixed
         walk = TreeWalk(self._context, top, seconds=seconds, max_depth=deep)
         wanted = path_pattern(remaining)
-        found = [
+        matches = [
             (path, status)
             for path, entry in walk
             if wanted.fullmatch(os.path.relpath(path, top)) and (status := self._regular(path, entry, base))
         ]
-        return found, walk.cut
+        return matches, walk.cut
 
     def _regular(self, path: str, status: os.stat_result, base: str) -> os.stat_result | None:
         """Return the status of the file, or of the one a link leads to; None for what is none, or out of bounds."""
@@ -207,9 +207,9 @@ class Checker:
         return forbidden(self._context, os.path.realpath(os.path.expanduser(probe.target)))
 
 
-def _fails(check: Check, why: str) -> CheckResult:
-    return CheckResult(check=str(check), finding=Finding.FAILS, evidence=why)
+def _fails(check: Check, evidence: str) -> CheckResult:
+    return CheckResult(check=str(check), finding=Finding.FAILS, evidence=evidence)
 
 
-def _unknown(text: str, why: str) -> CheckResult:
-    return CheckResult(check=safe(text), finding=Finding.UNKNOWN, evidence=why)
+def _unknown(text: str, evidence: str) -> CheckResult:
+    return CheckResult(check=safe(text), finding=Finding.UNKNOWN, evidence=evidence)

@@ -58,43 +58,43 @@ def check(world: World, claim: Exit) -> Acceptance:
     seconds = config.workers.check_minutes * 60
     checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, seconds)
     try:
-        found = checker.run(spec.accept)
-        if found.verdict is not Verdict.DISPROVED:
-            _check_unit(context, checker, found)
-        return found
+        judgement = checker.run(spec.accept)
+        if judgement.verdict is not Verdict.DISPROVED:
+            _check_unit(context, checker, judgement)
+        return judgement
     finally:
         toolbox.close()
 
 
-def _check_unit(context: Context, checker: Checker, found: Acceptance) -> None:
+def _check_unit(context: Context, checker: Checker, judgement: Acceptance) -> None:
     """Run the checks of the work unit, too: they say nothing of the task, but whether the unit can be closed."""
     spec, layout = context.spec, context.store.layout
     wanted = unit_checks(layout, spec, context.role)
     if not wanted:
         return
-    known = {result.check: result for result in found.results}
+    known = {result.check: result for result in judgement.results}
     more = checker.run([text for text in wanted if text not in known])
     results = (*(known[text] for text in wanted if text in known), *more.results)
     judged = acceptance.judge(results, times.iso(context.now()))
     checks.write(layout, checks.UnitChecked(spec.wu_id, spec.id, judged))
 
 
-def not_checked(why: str) -> Acceptance:
+def not_checked(reason: str) -> Acceptance:
     """Return the verdict on what could not be checked at all."""
-    return Acceptance(Verdict.CLAIMED, why=one_line(why, 300))
+    return Acceptance(Verdict.CLAIMED, why=one_line(reason, 300))
 
 
-def conclude(world: World, claim: Exit, found: Acceptance) -> str:
+def conclude(world: World, claim: Exit, judgement: Acceptance) -> str:
     """Write what follows: a disproved task goes back once to a worker, every other end is final. Returns the status."""
     now = time.time()
     events = recorder(world, claim.attempt)
-    refuted = [one for one in claims.refuted(world.folder) if one.attempt != claim.attempt]
-    if found.verdict is Verdict.DISPROVED and len(refuted) < acceptance.SENT_BACK:
-        events.event("note", f"sent back to a worker, disproved: {found.reason}")
-        claims.send_back(world.folder, msgspec.structs.replace(claim, acceptance=found))
+    refuted = [earlier for earlier in claims.refuted(world.folder) if earlier.attempt != claim.attempt]
+    if judgement.verdict is Verdict.DISPROVED and len(refuted) < acceptance.SENT_BACK:
+        events.event("note", f"sent back to a worker, disproved: {judgement.reason}")
+        claims.send_back(world.folder, msgspec.structs.replace(claim, acceptance=judgement))
         return "queued"
-    words = f"{found.verdict}: {found.reason}" if found.reason else str(found.verdict)
+    words = f"{judgement.verdict}: {judgement.reason}" if judgement.reason else str(judgement.verdict)
     events.event(
-        "finished", one_line(words, 300), ok=found.verdict is not Verdict.DISPROVED, verdict=str(found.verdict)
+        "finished", one_line(words, 300), ok=judgement.verdict is not Verdict.DISPROVED, verdict=str(judgement.verdict)
     )
-    return claims.settle(world.folder, claim, found, now).status
+    return claims.settle(world.folder, claim, judgement, now).status

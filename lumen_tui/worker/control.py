@@ -52,8 +52,8 @@ class Control:
 
     def news(self) -> tuple[str, ...]:
         """Return what the next request is to hold, each once; what is returned counts as read."""
-        said, self._said = self._said, []
-        return (*said, *self._changed_limits(), *map(_steer_words, self._taken()))
+        pending, self._said = self._said, []
+        return (*pending, *self._changed_limits(), *map(_steer_words, self._taken()))
 
     def keep_limits(self) -> None:
         """Put limits that were changed into force; the next news says so to a back end that takes any."""
@@ -75,13 +75,13 @@ class Control:
         """Whether there is any message, read or not."""
         return steers.size(self._world.folder) > 0
 
-    def close(self, why: str) -> None:
+    def close(self, reason: str) -> None:
         """Take no message from here on, and record those that no request held."""
         folder, now = self._world.folder, self._world.now()
         with self._world.stopper.guard():
-            unseen = steers.close(folder, self._attempt, why, now)
+            unseen = steers.close(folder, self._attempt, reason, now)
         for steer in unseen:
-            self._events.event("note", f"not seen by the worker, {why}: {steer.text}", ok=False, steer=steer.id)
+            self._events.event("note", f"not seen by the worker, {reason}: {steer.text}", ok=False, steer=steer.id)
 
     def _taken(self) -> list[Steer]:
         folder = self._world.folder

@@ -36,7 +36,7 @@ _INTRO = (
 )
 
 
-class _Found(Struct, frozen=True):
+class _SourceFile(Struct, frozen=True):
     path: str
     text: str
 
@@ -50,25 +50,25 @@ def conventions(context: Context, budget: int) -> tuple[Line, ...]:
     if not folder or budget <= 0:
         return ()
     shown: list[tuple[Line, ...]] = []
-    for found in reversed(list(_files(context, folder))):
-        text, budget = _fitted(found, budget)
-        shown.insert(0, lines_of(text, found.path))
+    for file in reversed(list(_files(context, folder))):
+        text, budget = _fitted(file, budget)
+        shown.insert(0, lines_of(text, file.path))
     return (Line(_INTRO, "worker/conventions"), *(line for part in shown for line in part)) if shown else ()
 
 
-def _fitted(found: _Found, room: int) -> tuple[str, int]:
+def _fitted(file: _SourceFile, room: int) -> tuple[str, int]:
     """Return a file as it stands in the prompt, and the room that is left."""
-    data = found.text.encode("utf-8", "replace")
+    data = file.text.encode("utf-8", "replace")
     if len(data) <= room:
-        return conventions_of(found.text, found.path), room - len(data)
+        return conventions_of(file.text, file.path), room - len(data)
     if room < _LEAST:
-        return f"{found.path} did not fit here: read_file shows it.", 0
-    kept = data[:room].decode("utf-8", "ignore").rpartition("\n")[0] or data[:room].decode("utf-8", "ignore")
-    note = f"[cut: {len(data) - len(kept.encode()):,} of {len(data):,} bytes left out; read_file shows them]"
-    return conventions_of(f"{kept}\n{note}", found.path), 0
+        return f"{file.path} did not fit here: read_file shows it.", 0
+    head = data[:room].decode("utf-8", "ignore").rpartition("\n")[0] or data[:room].decode("utf-8", "ignore")
+    note = f"[cut: {len(data) - len(head.encode()):,} of {len(data):,} bytes left out; read_file shows them]"
+    return conventions_of(f"{head}\n{note}", file.path), 0
 
 
-def _files(context: Context, folder: str) -> Iterator[_Found]:
+def _files(context: Context, folder: str) -> Iterator[_SourceFile]:
     """Yield what is in these files, from the top of the repository down to the folder; each text once."""
     around = levels(folder, own_files(context))
     seen: set[str] = set()
@@ -83,10 +83,12 @@ def _files(context: Context, folder: str) -> Iterator[_Found]:
                 seen.add(text)
                 yield from _imported(context, path, text, around[0], seen)
                 if not _ONLY_IMPORTS.fullmatch(text):
-                    yield _Found(one_line(os.path.join(level, name), 300), text)
+                    yield _SourceFile(one_line(os.path.join(level, name), 300), text)
 
 
-def _imported(context: Context, path: str, text: str, top: str, seen: set[str], depth: int = 1) -> Iterator[_Found]:
+def _imported(
+    context: Context, path: str, text: str, top: str, seen: set[str], depth: int = 1
+) -> Iterator[_SourceFile]:
     """Yield the files of the repository that a CLAUDE.md names with `@`, which Claude Code reads with it, and theirs.
 
     Each is there once, before the file that names it, which has the first claim on the room.
@@ -103,7 +105,7 @@ def _imported(context: Context, path: str, text: str, top: str, seen: set[str], 
             seen.add(inner)
             if depth < _DEEPEST_IMPORT:
                 yield from _imported(context, real, inner, top, seen, depth + 1)
-            yield _Found(one_line(real, 300), inner)
+            yield _SourceFile(one_line(real, 300), inner)
 
 
 def _read(path: str) -> str:

@@ -87,9 +87,9 @@ class Handover:
         web = tuple(sorted(self.memo.web))
         return replace(record, web=web, hosts=self.memo.hosts, running=running, files=files)
 
-    def calls(self, call: ToolCall, what: str) -> None:
-        """Note that a call is made now; `what` is that in words."""
-        self._call, self._what = call, what
+    def calls(self, call: ToolCall, description: str) -> None:
+        """Note that a call is made now; `description` is that in words."""
+        self._call, self._what = call, description
         self.granted()  # a yes to the call before, which then did not begin, is none to this one
 
     def begins(self, tool: str) -> None:
@@ -142,7 +142,7 @@ class Handover:
 
     def go_on(self, questions: QuestionClient, hear: Callable[[str], None], transcript: Transcript) -> None:
         """Have the model hear what ended with the attempt before, and an answer that this one took and lost."""
-        state, said = self.steps.state, self.steps.said()
+        state, conversation = self.steps.state, self.steps.said()
         if not self.steps.earlier:
             return
         transcript.remark("goes on from the attempt before; the conversation so far is in the transcript of that")
@@ -150,10 +150,10 @@ class Handover:
         if lost := self.steps.found.lost:
             texts.append(_LOST.format(calls="; ".join(one_line(call.what or call.name, 200) for call in lost)))
         for text in texts:
-            if text not in said:
+            if text not in conversation:
                 hear(text)
         if self._parked is not None and state.turn is None:  # the call has its result: a request may have held it
-            questions.again(self._parked.question, said)
+            questions.again(self._parked.question, conversation)
 
 
 def _stored(folder: Path) -> tuple[int, int]:

@@ -18,12 +18,12 @@ _CALLS = 100  # the newest ones
 def partial_result(folder: Path, reason: str) -> str:
     """Return a result in Markdown made of the task's events, of all its attempts."""
     events = tail_events(folder, _EVENTS, _BYTES)
-    said = "".join(_words(events)).strip()[-_SAID:]
+    model_text = "".join(_words(events)).strip()[-_SAID:]
     calls = list(_calls(events))
     parts = [
         "# Not finished",
         f"The task was stopped after a step: {one_line(reason, 300)}.",
-        f"## What it said until then\n\n{said}" if said else "",
+        f"## What it said until then\n\n{model_text}" if model_text else "",
         f"## What it did\n\n{_listed(calls)}" if calls else "It had done nothing yet.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

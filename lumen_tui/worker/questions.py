@@ -56,14 +56,14 @@ class QuestionClient(Waiting):
             answer = self._wait_here(request) if self._stays() else self._wait_without_process(request)
         return self._told(request, answer)
 
-    def again(self, question_id: str, said: str) -> None:
+    def again(self, question_id: str, conversation: str) -> None:
         """Have the answer heard where the attempt before took it and was killed before a request held it.
 
-        `said` is all that was said to the model so far.
+        `conversation` is all that was said to the model so far.
         """
         request = approvals.read(self._layout, question_id)
         answer = approvals.decision(self._layout, question_id)
-        if request is not None and answer is not None and _about(request) not in said:
+        if request is not None and answer is not None and _about(request) not in conversation:
             self._hear_order(request, answer)
 
     def _wait_here(self, request: Approval) -> Decision:
@@ -81,8 +81,12 @@ class QuestionClient(Waiting):
 
     def _open(self, question: Question) -> Approval:
         """Return the question as it is on file, else a new one. ToolError where the task has asked often enough."""
-        said: dict[str, object] = {"question": question.text, "options": question.options, "default": question.default}
-        call = call_hash(ASK, said)
+        arguments: dict[str, object] = {
+            "question": question.text,
+            "options": question.options,
+            "default": question.default,
+        }
+        call = call_hash(ASK, arguments)
         for turn in range(_MOST_TURNS):
             name = approvals.id_for(self._spec.id, call, turn)
             known = approvals.read(self._layout, name)
@@ -96,11 +100,11 @@ class QuestionClient(Waiting):
 
     def _check_number(self) -> None:
         if self._spec.role == agent.ROLE:
-            waiting = [one for one in approvals.undecided(self._layout) if one.lasting]
+            waiting = [request for request in approvals.undecided(self._layout) if request.lasting]
             if len(waiting) >= _MOST_WAITING:
                 raise ToolError(f"{len(waiting)} questions of yours wait for an answer already: go on without this one")
-        own = [one for one in approvals.every(self._layout, done=True) if one.task_id == self._spec.id]
-        if sum(bool(one.question) for one in own) >= MOST_QUESTIONS:
+        own = [request for request in approvals.every(self._layout, done=True) if request.task_id == self._spec.id]
+        if sum(bool(request.question) for request in own) >= MOST_QUESTIONS:
             raise ToolError(
                 f"this task has asked {MOST_QUESTIONS} questions, the most it may: go on with what is most likely meant"
             )

@@ -16,17 +16,17 @@ from lumen_tui.providers.conversation.steps import Answer, CallEnded, Record
 def contents(records: Iterable[Record]) -> dict[str, bytes]:
     """Return path -> content of those files whose content the records hold."""
     calls: dict[str, ModelCall] = {}
-    found: dict[str, bytes] = {}
+    by_path: dict[str, bytes] = {}
     for record in records:
         if isinstance(record, Answer):
             calls |= {call.id: call for call in record.turn.calls}
         elif isinstance(record, CallEnded):
             for path, known in record.files.items():
-                before = found.pop(path, None)
+                before = by_path.pop(path, None)
                 for data in _candidates(calls.get(record.result.call_id), record.result.text, before):
                     if hashlib.sha256(data).hexdigest() == known:
-                        found[path] = data
-    return found
+                        by_path[path] = data
+    return by_path
 
 
 def _candidates(call: ModelCall | None, result: str, before: bytes | None) -> Iterator[bytes]:

@@ -51,6 +51,6 @@ def _fenced(listed: list[Line], left_out: list[str]) -> tuple[Line, ...]:
 
 def problems_of(context: Context) -> list[str]:
     """Return a sentence for each skill that is not used, for the record of the task."""
-    found = context.memo.skills
-    refused = [problem for problem in found.problems if problem.refused] if found is not None else []
+    task_skills = context.memo.skills
+    refused = [problem for problem in task_skills.problems if problem.refused] if task_skills is not None else []
     return [f"skill not used: {problem.where}: {problem.what}" for problem in refused]

@@ -65,26 +65,26 @@ class Earlier(msgspec.Struct, frozen=True):
 def read(folder: Path, spec: Spec) -> Earlier:
     """Return from where the next attempt at a task can go on."""
     try:
-        found = decoded(files.read(folder / NAME, _MOST_BYTES) or b"")
+        journal = decoded(files.read(folder / NAME, _MOST_BYTES) or b"")
     except (files.StoreError, OSError) as error:
         return Earlier(why=f"the record of its steps cannot be read: {error}")
-    heads = [(at, record) for at, record in enumerate(found.records) if isinstance(record, Head)]
+    heads = [(at, record) for at, record in enumerate(journal.records) if isinstance(record, Head)]
     if not heads:
-        return Earlier(why="the record of its steps is damaged from its beginning" if found.damaged else "")
+        return Earlier(why="the record of its steps is damaged from its beginning" if journal.damaged else "")
     place, head = heads[-1]
-    if reason := _unfit(folder, spec, found, head):
+    if reason := _unfit(folder, spec, journal, head):
         return Earlier(why=reason)
-    records = found.records[place:]
-    return Earlier(records if len(records) > 1 else (), "", found.damaged, found.lost)
+    records = journal.records[place:]
+    return Earlier(records if len(records) > 1 else (), "", journal.damaged, journal.lost)
 
 
-def _unfit(folder: Path, spec: Spec, found: Decoded, head: Head) -> str:
+def _unfit(folder: Path, spec: Spec, journal: Decoded, head: Head) -> str:
     """Return why what stands behind that head is of no use."""
     if head.version != VERSION:
         return f"the record of its steps is of another version ({head.version})"
     if head.task != spec.id:
         return f"the record of its steps is of another task ({head.task})"
-    attempts = [record.attempt for record in found.records if isinstance(record, Head | GoesOn)]
+    attempts = [record.attempt for record in journal.records if isinstance(record, Head | GoesOn)]
     if any(claim.attempt >= attempts[-1] for claim in claims.refuted(folder)):
         return "the attempt before had ended by itself"
     return "" if head.about == about(spec) else "the task was changed since"
@@ -167,7 +167,7 @@ class StepJournal:
 
     def _append(self, records: Any, *, durable: bool) -> None:
         clean = [redact_value(msgspec.to_builtins(record), self._redact) for record in records]
-        files.append(self._path, b"".join(msgspec.json.encode(one) + b"\n" for one in clean), durable=durable)
+        files.append(self._path, b"".join(msgspec.json.encode(entry) + b"\n" for entry in clean), durable=durable)
 
     def park(self, parked: Parked) -> None:
         """Make all steps durable, then note that the task waits."""
@@ -177,8 +177,8 @@ class StepJournal:
 
     def said(self) -> str:
         """Return all that was said to the model beside the results of its calls."""
-        said = [entry for entry in self.state.entries if isinstance(entry, UserMessage)]
-        return "\n".join(entry.text for entry in said if entry.kind is not Said.SUMMARY)
+        messages = [entry for entry in self.state.entries if isinstance(entry, UserMessage)]
+        return "\n".join(entry.text for entry in messages if entry.kind is not Said.SUMMARY)
 
     def history(self, called: tuple[str, ...]) -> CallHistory:
         """Return what the task has called before this attempt goes on; `called` is what all attempts made."""

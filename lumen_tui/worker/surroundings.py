@@ -61,7 +61,7 @@ def _isolation(context: Context) -> Isolation | None:
 
 def apart_words(isolation: Isolation) -> str:
     """Return what a worker is told of a folder of its own."""
-    what = (
+    description = (
         f"worktree of {isolation.top} at commit {isolation.commit[:12]}"
         if isolation.commit
         else f"copy of {isolation.top}"
@@ -70,7 +70,7 @@ def apart_words(isolation: Isolation) -> str:
         filter(
             None,
             (
-                f"This folder is your own {what}: work in it, and not in {isolation.top}.",
+                f"This folder is your own {description}: work in it, and not in {isolation.top}.",
                 f"What is changed and not committed in {isolation.top} is not in it." if isolation.commit else "",
                 "What you change, make and remove in it becomes a change list, which the operator accepts or drops.",
                 *(one_line(note, 300) for note in isolation.notes),
@@ -105,13 +105,14 @@ def _user(context: Context) -> str:
 
 def _repositories(context: Context, roots: list[str]) -> Iterator[str]:
     folders = dict.fromkeys([*roots, *(os.path.expanduser(root) for root in context.rules.roots)])
-    said = set()
+    reported = set()
     for folder in list(folders)[:_MOST_FOLDERS]:
-        found = git_status.changes(folder, environ=context.environ, seconds=_GIT_SECONDS)
-        if found.why == "" and found.root not in said:
-            said.add(found.root)
-            state = f"{found.count:,} changed files" if found.count else "nothing changed"
-            yield f"Git: {found.root} is on {found.branch or 'no branch'} at {found.head[:12] or 'no commit'}, {state}."
+        repository = git_status.changes(folder, environ=context.environ, seconds=_GIT_SECONDS)
+        if repository.why == "" and repository.root not in reported:
+            reported.add(repository.root)
+            state = f"{repository.count:,} changed files" if repository.count else "nothing changed"
+            place = f"{repository.branch or 'no branch'} at {repository.head[:12] or 'no commit'}"
+            yield f"Git: {repository.root} is on {place}, {state}."
 
 
 def _reach(context: Context, tier: str) -> Iterator[str]:

@@ -304,8 +304,8 @@ def _hello(system: str) -> JsonObject:
 def _broken(init: JsonObject) -> str:
     """Return why our tools are not there; empty where they are."""
     servers = init.get("mcp_servers")
-    found = [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
-    states = [server.get("status") for server in found if server.get("name") == SERVER]
+    server_tables = [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+    states = [server.get("status") for server in server_tables if server.get("name") == SERVER]
     return "" if "connected" in states or "pending" in states else one_line(f"status {states}", 100)
 
 

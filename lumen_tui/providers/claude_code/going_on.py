@@ -83,15 +83,15 @@ class KeptSteps:
             if call.id not in results and call.name.startswith(BROUGHT) and call.id not in self._before.begun:
                 results[call.id] = self._end(call, _NOT_MADE, ok=False)
             elif call.id not in results:
-                made = ToolCall(call.name, call.arguments, id=call.id)
-                reply = yield from ask(CutOffCall(made) if call.id in self._before.begun else made)
+                tool_call = ToolCall(call.name, call.arguments, id=call.id)
+                reply = yield from ask(CutOffCall(tool_call) if call.id in self._before.begun else tool_call)
                 results[call.id] = self._end(call, reply.text, ok=reply.ok)
         self._rounds.append((turn, tuple(results[call.id] for call in turn.calls)))
 
     def opening(self) -> str:
         """Return the first message."""
         shown = self._shown or _Shown()
-        missing = [one for one in self._rounds if not all(map(shown.has, one[1]))]
+        missing = [exchange for exchange in self._rounds if not all(map(shown.has, exchange[1]))]
         parts = [] if self.resumes else [opening_with_history(self._job)]
         parts += [_WENT_ON.format(missing=_missing(missing))] if self.resumes or self._rounds else []
         self._said = "\n\n".join([*parts, *self._job.news()])
@@ -118,9 +118,9 @@ class KeptSteps:
         """Keep the answer, before anything else is done with it."""
         calls = tuple(self._calls)
         self._open = {call.id: call for call in calls}
-        said, self._said = [UserMessage(self._said)] if self._said else [], ""
+        messages, self._said = [UserMessage(self._said)] if self._said else [], ""
         turn = AssistantMessage(self._text, calls, "tool" if calls else _STOPS.get(stop, stop))
-        self._job.keep(*said, Answer(turn, usage))
+        self._job.keep(*messages, Answer(turn, usage))
 
     def id_of(self, named: str, name: str) -> str:
         """Return the id of a call that is made now: as it was named, else that of the first open one of the tool."""
@@ -188,16 +188,16 @@ class _Shown:
             if not isinstance(block, dict):
                 continue
             if block.get("type") == "tool_result":
-                said = json.dumps(block.get("content"), ensure_ascii=False)
-                self._results[str(block.get("tool_use_id"))] = not block.get("is_error"), said
+                result_json = json.dumps(block.get("content"), ensure_ascii=False)
+                self._results[str(block.get("tool_use_id"))] = not block.get("is_error"), result_json
             elif block.get("type") == "text" and message.get("role") == "user":
                 self._told.update(_ID.findall(str(block.get("text"))))
 
     def has(self, result: ResultMessage) -> bool:
         """Return whether it shows that result, and not one of its own for a call that it was interrupted in."""
-        ok, said = self._results.get(result.call_id, (False, ""))
-        known = ok or (not result.ok and json.dumps(result.text[:_COMPARED], ensure_ascii=False)[1:-1] in said)
-        return (known and bool(said)) or result.call_id in self._told
+        ok, result_json = self._results.get(result.call_id, (False, ""))
+        known = ok or (not result.ok and json.dumps(result.text[:_COMPARED], ensure_ascii=False)[1:-1] in result_json)
+        return (known and bool(result_json)) or result.call_id in self._told
 
 
 def _shown_in(own: str, session: str) -> _Shown | None:

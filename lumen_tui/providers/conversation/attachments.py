@@ -20,14 +20,14 @@ _MOST_BYTES = 16_000_000  # of all of them; in base64 a third more, and requests
 _KINDS = {"image": "images", PDF: "PDF files"}
 
 
-def left_out(result: ResultMessage, why: str) -> ResultMessage:
+def left_out(result: ResultMessage, reason: str) -> ResultMessage:
     """Return a result without its images and PDF files, and with a word on why."""
-    return replace(result, text=f"{result.text}\n[not shown: {why}]", media=()) if result.media else result
+    return replace(result, text=f"{result.text}\n[not shown: {reason}]", media=()) if result.media else result
 
 
-def without_media(entries: tuple[Entry, ...], why: str) -> tuple[Entry, ...]:
+def without_media(entries: tuple[Entry, ...], reason: str) -> tuple[Entry, ...]:
     """Return a conversation whose images and PDF files were refused by a server, in its own words."""
-    words = f"the server refused it: {one_line(why, 200)}"
+    words = f"the server refused it: {one_line(reason, 200)}"
     return _changed(entries, lambda result: left_out(result, words))
 
 
@@ -39,11 +39,11 @@ def fitted(entries: tuple[Entry, ...], takes: tuple[str, ...], label: str) -> tu
         nonlocal count, size
         if not result.media:
             return result
-        if unseen := [one.kind for one in result.media if one.kind not in takes]:
+        if unseen := [attachment.kind for attachment in result.media if attachment.kind not in takes]:
             return left_out(
                 result, f"{label} is sent no {_KINDS[unseen[0]]} here; use a command that turns it into text"
             )
-        count, size = count + len(result.media), size + sum(one.size for one in result.media)
+        count, size = count + len(result.media), size + sum(attachment.size for attachment in result.media)
         if count <= _MOST and size <= _MOST_BYTES:
             return result
         return left_out(result, "too many newer ones came after it; read it again where it is needed")
@@ -66,16 +66,16 @@ def _changed(entries: tuple[Entry, ...], change: Callable[[ResultMessage], Resul
 def weight(entries: tuple[Entry, ...]) -> int:
     """Return as many bytes of text as would have the tokens of all images and PDF files."""
     results = [result for entry in entries if isinstance(entry, ResultMessages) for result in entry.results]
-    return sum(one.weight for result in results for one in result.media)
+    return sum(attachment.weight for result in results for attachment in result.media)
 
 
 def attachments(result: ResultMessage, load: Load) -> tuple[str, list[tuple[str, str, str]]]:
     """Return the text of a result, and of each image or PDF its kind, its media type and its bytes in base64."""
     text, attached = result.text, []
-    for one in result.media:
-        data = load(one)
+    for attachment in result.media:
+        data = load(attachment)
         if data is None:
             text += "\n[not shown: the file that was kept of it is gone; read it again]"
         else:
-            attached.append((one.kind, one.type, base64.b64encode(data).decode()))
+            attached.append((attachment.kind, attachment.type, base64.b64encode(data).decode()))
     return text, attached

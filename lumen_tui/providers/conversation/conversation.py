@@ -138,12 +138,12 @@ def opening(job: Job) -> str:
 
 def opening_with_history(job: Job) -> str:
     """Return the first message for a back end that takes one alone: what was said before stands in it as text."""
-    said = [
+    passages = [
         f"## {'Earlier message' if isinstance(entry, UserMessage) else 'Your answer'}\n\n{entry.text}"
         for entry in job.history
         if isinstance(entry, (UserMessage, AssistantMessage)) and entry.text.strip()
     ]
-    return "\n\n".join([*said, "## The newest message\n\n" * bool(said) + opening(job)])
+    return "\n\n".join([*passages, "## The newest message\n\n" * bool(passages) + opening(job)])
 
 
 class _GoesInCircles(Exception):

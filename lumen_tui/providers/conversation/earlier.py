@@ -64,18 +64,18 @@ def _is_kept(entry: Entry) -> bool:
 
 def touched(gone: Iterable[Entry], before: tuple[tuple[str, str], ...] = ()) -> tuple[tuple[str, str], ...]:
     """Return which tool had which path, each once, in calls that went well; after those of `before`."""
-    found = dict.fromkeys(before)
+    touches = dict.fromkeys(before)
     paths: dict[str, str] = {}
     for entry in gone:
         if isinstance(entry, AssistantMessage):
             paths |= {call.id: path for call in entry.calls if isinstance(path := call.arguments.get("path"), str)}
         elif isinstance(entry, ResultMessages):
-            found |= {
+            touches |= {
                 (result.name, one_line(paths[result.call_id], 300)): None
                 for result in entry.results
                 if result.ok and result.call_id in paths
             }
-    return tuple(found)
+    return tuple(touches)
 
 
 def touched_words(pairs: Iterable[tuple[str, str]]) -> str:
@@ -122,12 +122,12 @@ def as_text(pairs: Iterable[tuple[str, str]], most: int = 0) -> str:
 
 def _fitting(lengths: list[int], most: int) -> int:
     """Return to how many characters each text must be cut so that all have `most` together; 0 where none has to be."""
-    left = most
+    remaining = most
     for place, length in enumerate(ordered := sorted(lengths)):
-        share = left // (len(ordered) - place)
+        share = remaining // (len(ordered) - place)
         if length > share:
             return max(_SHORTEST, share)
-        left -= length
+        remaining -= length
     return 0
 
 

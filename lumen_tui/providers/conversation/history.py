@@ -99,7 +99,7 @@ def without_native(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
 def characters(entry: Entry) -> int:
     """Return the characters of text in an entry; an image or a PDF counts as the text that has as many tokens."""
     if isinstance(entry, ResultMessages):
-        return sum(len(result.text) + sum(one.weight for one in result.media) for result in entry.results)
+        return sum(len(result.text) + sum(attachment.weight for attachment in result.media) for result in entry.results)
     if isinstance(entry, AssistantMessage):
         return len(entry.text) + len(entry.reasoning or "") + sum(len(str(call.arguments)) for call in entry.calls)
     return len(entry.text)

@@ -94,12 +94,12 @@ class Summariser:
         self, order: SummaryOrder, pairs: list[tuple[str, str]], target: Target, output: int, draft: Summary
     ) -> Generator[Step, Reply | None, Summary]:
         """Return `draft` with the summary, which may have `output` tokens. Raises NoSummary."""
-        kept: list[Summary] = []
+        summaries: list[Summary] = []
 
         def answered(turn: AssistantMessage, usage: Usage) -> AssistantMessage:
             if turn.stop == "end" and (text := safe(without_thinking(turn).text).strip()):
-                kept.append(_completed(draft, text[: output * _CHARACTERS], cheap.label, usage, order.pending()))
-                self._job.keep(*kept)
+                summaries.append(_completed(draft, text[: output * _CHARACTERS], cheap.label, usage, order.pending()))
+                self._job.keep(*summaries)
             return turn
 
         try:
@@ -114,9 +114,9 @@ class Summariser:
                 turn = yield from _asked(caller.call(prompt))
         except ProviderError as error:
             raise NoSummary(one_line(str(error), 300)) from error
-        if not kept:
+        if not summaries:
             raise NoSummary(f"{cheap.label} {'wrote nothing' if turn.stop == 'end' else 'did not come to an end'}")
-        return kept[0]
+        return summaries[0]
 
     def _most(self, cheap: Target) -> int:
         """Return the characters of material that the cheap model gets."""
@@ -156,8 +156,8 @@ def _completed(draft: Summary, text: str, model: str, usage: Usage, pending: str
         _section("Files that these steps named, by tool", touched_words(draft.touched)),
         _section("Not answered yet", pending),
     ]
-    said = UserMessage("\n\n".join(part for part in parts if part), kind=Said.SUMMARY)
-    return replace(draft, head=(*draft.head, said), text=text, model=model, usage=usage)
+    message = UserMessage("\n\n".join(part for part in parts if part), kind=Said.SUMMARY)
+    return replace(draft, head=(*draft.head, message), text=text, model=model, usage=usage)
 
 
 def _steps(first: int, last: int) -> str:
@@ -165,10 +165,10 @@ def _steps(first: int, last: int) -> str:
 
 
 def _head(calls: int) -> str:
-    one = calls == 1
+    single = calls == 1
     return _HEAD.format(
-        count="The first step" if one else f"The first {calls} steps", are="is" if one else "are",
-        them="it" if one else "them",
+        count="The first step" if single else f"The first {calls} steps", are="is" if single else "are",
+        them="it" if single else "them",
     )  # fmt: skip
 
 

@@ -68,10 +68,10 @@ class ContextWindow:
         except NoSummary as problem:
             return None, str(problem)
 
-    def use(self, compaction: Compaction, why: str = "") -> TextUpdate:
-        """Record a cut and return a notice of it; `why` says why the steps are not summed up instead."""
+    def use(self, compaction: Compaction, reason: str = "") -> TextUpdate:
+        """Record a cut and return a notice of it; `reason` says why the steps are not summed up instead."""
         self._job.keep(Rewritten(compaction.entries))
-        return TextUpdate(f"{compaction.summary}{f' (no summary: {why})' if why else ''}", kind="note")
+        return TextUpdate(f"{compaction.summary}{f' (no summary: {reason})' if reason else ''}", kind="note")
 
     def halve(self, prompt: Prompt) -> Compaction:
         """Cut a conversation that the model refused as too long down to half."""

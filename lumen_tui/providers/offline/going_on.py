@@ -73,13 +73,13 @@ class GoingOn:
 
     def _made(self, step: ToolCall) -> Generator[Step, Reply | None, Reply]:
         call = self._on_record(step)
-        made = replace(step, id=call.id)
+        tool_call = replace(step, id=call.id)
         cut_off = False
         if self._before.turn is not None and self._before.turn.calls == (call,):
             cut_off = call.id in self._before.begun
         else:
             self._job.keep(Answer(AssistantMessage("", (call,), "tool")))
-        reply = yield from ask(CutOffCall(made) if cut_off else made)
+        reply = yield from ask(CutOffCall(tool_call) if cut_off else tool_call)
         result = ResultMessage(call.id, call.name, _whole(reply.text), reply.ok, reply.media)
         self._job.keep(CallEnded(result, data=json.dumps(reply.data)))
         return reply

@@ -171,13 +171,13 @@ def _take_relative(text: str, place: SearchRoot) -> tuple[str, list[str]]:
     """Take out what names a file or folder below the place: with a slash, with a suffix, or one of its own names."""
     if not place.folder:
         return text, []
-    found: list[str] = []
+    taken: list[str] = []
 
     def keep(fits: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
         def replaced(match: re.Match[str]) -> str:
             if not fits(match):
                 return match.group()
-            found.append(match.group().rstrip("."))
+            taken.append(match.group().rstrip("."))
             return " "
 
         return replaced
@@ -195,7 +195,7 @@ def _take_relative(text: str, place: SearchRoot) -> tuple[str, list[str]]:
             before[-1] in _BEFORE_FOLDER or (before[-1] in ("the", "our") and before[0] in _BEFORE_FOLDER)
         )
         sized = before[-1:] and before[-1] in ("is", "are", "do", "does") and _HOW_MUCH.search(text)
-        joined = before[-1:] in (["and"], ["with"], ["vs"], ["or"]) and bool(found)
+        joined = before[-1:] in (["and"], ["with"], ["vs"], ["or"]) and bool(taken)
         return bool(
             led
             or sized
@@ -206,7 +206,7 @@ def _take_relative(text: str, place: SearchRoot) -> tuple[str, list[str]]:
 
     text = _RELATIVE.sub(keep(with_slash), text)
     text = _NAMED.sub(keep(lambda match: True), text)
-    return _BARE.sub(keep(bare), text), found
+    return _BARE.sub(keep(bare), text), taken
 
 
 def _joined(paths: list[str], relative: list[str], place: SearchRoot) -> list[str]:

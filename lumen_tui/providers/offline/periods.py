@@ -43,26 +43,26 @@ class Period(Struct, frozen=True):
 def take_period(text: str, now: float) -> tuple[str, tuple[Period, ...]]:
     """Take periods out of `text`; `now` is in seconds since 1970. Dates that don't exist remain where they are."""
     today = dt.datetime.fromtimestamp(now)
-    found: list[Period] = []
+    periods: list[Period] = []
     for pattern, read in _READERS:
         while match := pattern.search(text.lower()):
             period = read(match, today)
             if period is None:
                 break
-            found.append(Period(period.since, period.until, period.newer, period.older, match.group().strip()))
+            periods.append(Period(period.since, period.until, period.newer, period.older, match.group().strip()))
             text = text[: match.start()] + " " + text[match.end() :]
-    return text, _joined(found)
+    return text, _joined(periods)
 
 
-def _joined(found: list[Period]) -> tuple[Period, ...]:
+def _joined(periods: list[Period]) -> tuple[Period, ...]:
     """Join a day with a time of the day: `yesterday` and `between 2:00 and 4:00`."""
-    clocks = [one for one in found if one.since.startswith("T")]
-    days = [one for one in found if len(one.since) == 10 and one.until == _next(one.since)]
-    if len(clocks) == 1 and len(days) == 1 and len(found) == 2:
+    clocks = [period for period in periods if period.since.startswith("T")]
+    days = [period for period in periods if len(period.since) == 10 and period.until == _next(period.since)]
+    if len(clocks) == 1 and len(days) == 1 and len(periods) == 2:
         day, clock = days[0], clocks[0]
         end = f"{day.until}T00:00" if clock.until == "T24:00" else day.since + clock.until
         return (Period(day.since + clock.since, end, text=f"{clock.text} {day.text}"),)
-    return tuple(found)
+    return tuple(periods)
 
 
 def _next(day: str) -> str:

@@ -101,8 +101,8 @@ def _named_in_paths(ask: ParsedObjective) -> set[str]:
 
 def _terms(ask: ParsedObjective, strange: set[str]) -> tuple[str, ...]:
     """Return the words that only the data can explain, as they were typed."""
-    found = [token.strip(".'") for token in re.findall(r"[^\s,;:?!()\"`]+", ask.text)]
-    return tuple(dict.fromkeys(token for token in found if token.lower() in strange))
+    tokens = [token.strip(".'") for token in re.findall(r"[^\s,;:?!()\"`]+", ask.text)]
+    return tuple(dict.fromkeys(token for token in tokens if token.lower() in strange))
 
 
 def _unplaced(kind: PlaybookKind, ask: ParsedObjective, place: SearchRoot) -> NoMatch | None:

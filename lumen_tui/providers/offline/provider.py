@@ -70,8 +70,8 @@ def _planned(job: Job) -> Generator[Step, Reply | None, PlaybookPlan | NoMatch]:
     for folder in (job.folder, *named):
         if not folder or (isinstance(plan, PlaybookPlan) and not ((folder == job.folder and not named) or plan.terms)):
             continue
-        found = yield from _planned_at(job, folder)
-        plan = found if isinstance(found, PlaybookPlan) or folder == job.folder else plan
+        local_plan = yield from _planned_at(job, folder)
+        plan = local_plan if isinstance(local_plan, PlaybookPlan) or folder == job.folder else plan
     return plan
 
 

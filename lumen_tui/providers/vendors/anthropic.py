@@ -171,8 +171,8 @@ class MessageAssembler:
 
 
 def _numbers(usage: object) -> dict[str, int]:
-    found = as_table(usage)
-    counts = {**as_table(found.get("cache_creation")), **found}
+    fields = as_table(usage)
+    counts = {**as_table(fields.get("cache_creation")), **fields}
     return {name: count for name, count in counts.items() if isinstance(count, int) and count >= 0}
 
 
@@ -359,8 +359,8 @@ def marked(messages: list[JsonObject], standing: JsonObject) -> list[JsonObject]
     the role begin with: later on that part is read with what comes behind it.
     """
     if len(messages) == 1 and len(messages[0]["content"]) > 1:
-        first, *rest = messages[0]["content"]
-        messages[0] = {"role": "user", "content": [{**first, **standing}, *rest]}
+        first, *following = messages[0]["content"]
+        messages[0] = {"role": "user", "content": [{**first, **standing}, *following]}
     remaining = 2
     for place in range(len(messages) - 1, -1, -1):
         if remaining and messages[place]["role"] == "user":

@@ -261,7 +261,7 @@ def _messages(entry: Entry, label: str, load: Load) -> list[JsonObject]:
     for result in entry.results:
         text, attached = attachments(result, load)
         messages.append(_tool_message(result, text))
-        parts += [_part(*one) for one in attached]
+        parts += [_part(*attachment) for attachment in attached]
     return [*messages, {"role": "user", "content": parts}] if parts else messages
 
 

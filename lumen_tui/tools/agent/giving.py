@@ -94,12 +94,12 @@ def create_task(context: Context, arguments: TaskArguments) -> ToolResult:
 def _must_have_room(context: Context, before: list[Act]) -> None:
     most = MOST_TASKS if context.role.name == ROLE else context.role.limits.subtasks
     if made_of(before, "task") >= most:
-        what, then = (
+        creator, advice = (
             ("loop", "deposit, and go on in the next loop")
             if context.role.name == ROLE
             else ("task", "do the rest yourself, or say in the result what is left")
         )
-        raise ToolError(f"this {what} has created {most} tasks, the most it may: {then}")
+        raise ToolError(f"this {creator} has created {most} tasks, the most it may: {advice}")
     waiting = sum(entry.is_dir() for entry in context.store.layout.tasks.iterdir())
     if waiting > _MOST_WAITING:
         raise ToolError(f"{waiting} tasks wait, run or failed already: wait for them before more are made")

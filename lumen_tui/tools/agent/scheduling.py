@@ -93,8 +93,8 @@ def schedule(context: Context, arguments: ScheduleArguments) -> ToolResult:
         return new.id
 
     result = once(context, "schedule", arguments, f"{arguments.name}: {arguments.when}", add)
-    made = schedules.read(context.store.layout)[str(result.data["id"])]
-    first = timing.next_time(made, context.now())
+    stored = schedules.read(context.store.layout)[str(result.data["id"])]
+    first = timing.next_time(stored, context.now())
     ahead = f"; it is due first {times.stamp(first)}" if first < float("inf") else ""
     return msgspec.structs.replace(result, text=f"{result.text}{ahead}")
 

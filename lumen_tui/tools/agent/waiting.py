@@ -36,11 +36,11 @@ def wait_for_tasks(context: Context, arguments: WaitArguments) -> ToolResult:
     context.wait(chosen, arguments.wait_minutes * 60.0)
     parts = [_what_became_of(context.store.layout, name) for name in chosen]
     still = sum(not over for over, _ in parts)
-    said = (
+    summary = (
         f"{still} of {plural(len(chosen), 'task')} have not ended" if still else plural(len(chosen), "task") + " over"
     )
     data = {"ids": list(chosen), "open": still}
-    return ToolResult("\n\n".join(text for _, text in parts), data=data, summary=said)
+    return ToolResult("\n\n".join(text for _, text in parts), data=data, summary=summary)
 
 
 def _chosen(context: Context, named: tuple[str, ...]) -> tuple[str, ...]:

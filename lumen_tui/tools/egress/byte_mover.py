@@ -82,7 +82,7 @@ class ByteMover:
     def _patience(self) -> float:
         """Return the seconds for which something may be awaited now. TimeoutError where there are none."""
         now = time.monotonic()
-        left = min(self._deadline - now, self._moved + self._meter.limits.idle_seconds - now)
-        if left <= 0:
+        seconds = min(self._deadline - now, self._moved + self._meter.limits.idle_seconds - now)
+        if seconds <= 0:
             raise TimeoutError("it took too long" if now >= self._deadline else "nothing came for too long")
-        return left
+        return seconds

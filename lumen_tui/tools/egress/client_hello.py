@@ -56,12 +56,12 @@ def server_name(data: bytes) -> str | None:
 
 def _handshake(data: bytes) -> bytes:
     """Return the first handshake message, put together from its records."""
-    rest, message = _Bytes(data), b""
+    records, message = _Bytes(data), b""
     while True:
-        if (rest.number(1), rest.number(1)) != (_HANDSHAKE, 3):
+        if (records.number(1), records.number(1)) != (_HANDSHAKE, 3):
             raise NotTls("it is no TLS")
-        rest.number(1)
-        part = rest.block(2)
+        records.number(1)
+        part = records.block(2)
         if not part:
             raise NotTls("an empty record")
         message += part

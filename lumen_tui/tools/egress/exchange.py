@@ -35,7 +35,7 @@ class Gate(Meter, Protocol):
     def opened(self, wanted: Wanted) -> tuple[socket.socket, str]:
         """Return a connection to the host and its address. BadRequest where that is not allowed or not possible."""
 
-    def note(self, why: str) -> None:
+    def note(self, reason: str) -> None:
         """Note for the model why a connection did not go well."""
 
 
@@ -73,13 +73,13 @@ class Exchange:
                 return self._told(FAILED, one_line(str(error) or type(error).__name__, 200))
         return ALLOWED, ""
 
-    def _told(self, verdict: str, why: str) -> tuple[str, str]:
+    def _told(self, verdict: str, reason: str) -> tuple[str, str]:
         """Tell why it did not go well before the client can see that it did not."""
         host = f"{self._wanted.host}:{self._wanted.port}" if self._wanted else self._asked
-        self._gate.note(why if host in why else f"{host}: {why}" if host else why)
-        return verdict, why
+        self._gate.note(reason if host in reason else f"{host}: {reason}" if host else reason)
+        return verdict, reason
 
-    def record(self, verdict: str, why: str, at: str) -> Connection:
+    def record(self, verdict: str, reason: str, at: str) -> Connection:
         """Return what there is to say of it."""
         known = self._wanted
         return Connection(
@@ -88,7 +88,7 @@ class Exchange:
             known.host if known else self._asked,
             known.port if known else 0,
             self._method,
-            one_line(why, 300),
+            one_line(reason, 300),
             self._address,
             self._bytes.sent,
             self._bytes.received,
@@ -108,17 +108,17 @@ class Exchange:
             else:
                 raise ConnectionError("it ended before its request")
 
-    def _refuse(self, status: int, why: str) -> tuple[str, str]:
+    def _refuse(self, status: int, reason: str) -> tuple[str, str]:
         """Answer that it was not done; a client that is gone hears nothing. Return the verdict."""
-        told = self._told(FAILED if status >= 500 else REFUSED, why)
-        body = f"lumen-tui: {one_line(why, 400)}\n".encode()
+        outcome = self._told(FAILED if status >= 500 else REFUSED, reason)
+        body = f"lumen-tui: {one_line(reason, 400)}\n".encode()
         head = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
         with contextlib.suppress(OSError, h11.ProtocolError):
             self._answer(status, [*head, ("Connection", "close")], body)
             self._client.shutdown(socket.SHUT_WR)
             self._client.settimeout(_LAST)
             self._client.recv(MOST_READ)  # else the answer may be lost to a reset
-        return told
+        return outcome
 
     def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
         parts = [self._server.send(h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase))]

@@ -87,9 +87,9 @@ class TaskProxy:
         self._thread.join(5)
         self._listener.close()
         with self._lock:
-            for one in self._open:
+            for connection in self._open:
                 with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def take_refused(self) -> list[str]:
         """Return what did not go well since this was last asked, each once and in words."""
@@ -142,10 +142,10 @@ class TaskProxy:
 
     # What an exchange asks
 
-    def note(self, why: str) -> None:
+    def note(self, reason: str) -> None:
         """Note why a connection did not go well."""
         with self._lock:
-            self._refused = [*self._refused, why][-_MOST_REPORTED:]
+            self._refused = [*self._refused, reason][-_MOST_REPORTED:]
 
     def opened(self, wanted: Wanted) -> tuple[socket.socket, str]:
         """Return a connection to an allowed host and its address. BadRequest."""
@@ -153,9 +153,9 @@ class TaskProxy:
         allowed = tuple(self._policy.hosts())
         if not hosts.allows(allowed, host, port):
             raise BadRequest(403, f"{host}:{port} is not among the hosts of this task ({', '.join(allowed) or 'none'})")
-        found = self._addresses(host, port)
+        ips = self._addresses(host, port)
         error: OSError = TimeoutError("it has no address")
-        for address in found:
+        for address in ips:
             try:
                 sock = self._network.connect(address, port, _CONNECT_SECONDS)
             except OSError as failed:
@@ -169,15 +169,15 @@ class TaskProxy:
     def _addresses(self, host: str, port: int) -> list[str]:
         """Return the addresses of a host, all of which may be reached. BadRequest."""
         try:
-            found = self._network.lookup(host, port)
+            ips = self._network.lookup(host, port)
         except (OSError, UnicodeError) as error:
             raise BadRequest(502, f"{host} cannot be found: {error}") from error
         if hosts.allows((f"{name}:{port}" for name in self._policy.private()), host, port):
-            return found
-        for address in found:
+            return ips
+        for address in ips:
             if not addresses.is_public(address) or addresses.is_own(address):
                 raise BadRequest(403, f"{host} is at {address}, inside this machine or network")
-        return found
+        return ips
 
     def count(self, sent: int, received: int) -> None:
         """Count bytes. BadRequest where the task has used up its own."""

@@ -73,9 +73,9 @@ def _plain(request: h11.Request) -> Wanted:
         raise BadRequest(400, "this is a proxy: it takes CONNECT, and whole addresses that begin with http://")
     if any(sign in target for sign in (b"\\", b"#")):
         raise BadRequest(400, "an address with a backslash or a fragment")
-    rest = target[len(_HTTP) :]
-    end = min([place for sign in (b"/", b"?") if (place := rest.find(sign)) >= 0], default=len(rest))
-    authority, path = rest[:end], rest[end:]
+    location = target[len(_HTTP) :]
+    end = min([place for sign in (b"/", b"?") if (place := location.find(sign)) >= 0], default=len(location))
+    authority, path = location[:end], location[end:]
     if b"@" in authority:
         raise BadRequest(400, "an address with a user name")
     host, port = hosts.split(authority.decode("ascii"), 80)

@@ -24,17 +24,17 @@ def levels(folder: str, own: str) -> list[str]:
 
     In the task's own files, `own`, their top is that of the repository.
     """
-    found = [folder]
+    folders = [folder]
     if is_below(folder, own):
-        while found[0] != own:
-            found.insert(0, os.path.dirname(found[0]))
-        return found
-    while len(found) < _MOST_LEVELS and not os.path.lexists(os.path.join(found[0], ".git")):
-        above = os.path.dirname(found[0])
-        if above == found[0]:
+        while folders[0] != own:
+            folders.insert(0, os.path.dirname(folders[0]))
+        return folders
+    while len(folders) < _MOST_LEVELS and not os.path.lexists(os.path.join(folders[0], ".git")):
+        above = os.path.dirname(folders[0])
+        if above == folders[0]:
             return [folder]
-        found.insert(0, above)
-    return found if os.path.lexists(os.path.join(found[0], ".git")) else [folder]
+        folders.insert(0, above)
+    return folders if os.path.lexists(os.path.join(folders[0], ".git")) else [folder]
 
 
 def closed(context: Context, path: str) -> str:

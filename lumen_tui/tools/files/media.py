@@ -24,11 +24,17 @@ def read_media(context: Context, fd: int, kind: str, path: str) -> ToolResult:
     with os.fdopen(fd, "rb") as stream:
         data = stream.read(most + 1)
     try:
-        found = media.inspect(kind, data)
+        attachment = media.inspect(kind, data)
     except BadMedia as error:
         raise ToolError(f"this is {error}") from error
-    kept = keep_media(context, data, found)
-    facts = {"path": path, "type": kind, "bytes": found.size, "width": found.width, "height": found.height}
-    unseen = "" if kept.name else "; it cannot be shown, as the files of this task are used up"
-    text = f"{found.words}, {found.size:,} bytes{unseen}"
-    return ToolResult(text, data=facts, summary=found.words, media=() if unseen else (kept,))
+    stored = keep_media(context, data, attachment)
+    facts = {
+        "path": path,
+        "type": kind,
+        "bytes": attachment.size,
+        "width": attachment.width,
+        "height": attachment.height,
+    }
+    unseen = "" if stored.name else "; it cannot be shown, as the files of this task are used up"
+    text = f"{attachment.words}, {attachment.size:,} bytes{unseen}"
+    return ToolResult(text, data=facts, summary=attachment.words, media=() if unseen else (stored,))

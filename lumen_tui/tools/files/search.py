@@ -201,8 +201,8 @@ def grep(context: Context, arguments: GrepArguments) -> ToolResult:
 def _as_written(search: _Search, pattern: str) -> Iterator[str]:
     """Yield that the pattern occurs as literal text, where as an expression it matched nothing."""
     if search.literal:
-        found = plural(search.literal, "line has", "lines have")
-        yield f"{found} the pattern as literal text: that is pattern={_quoted(pattern)}"
+        count = plural(search.literal, "line has", "lines have")
+        yield f"{count} the pattern as literal text: that is pattern={_quoted(pattern)}"
 
 
 def _searchable(path: str) -> int:

@@ -68,8 +68,8 @@ def _look(git: Git, top: str) -> Base | None:
         if is_hash(git.line("rev-parse", "--verify", "--quiet", "HEAD")):
             raise GitFailed("the commit that is checked out cannot be read; `git fsck` names what is damaged") from None
         return None
-    object_format, _, rest = answer.removesuffix("\n").partition("\n")
-    common, commit, ref = rest.rsplit("\n", 2)
+    object_format, _, common_and_head = answer.removesuffix("\n").partition("\n")
+    common, commit, ref = common_and_head.rsplit("\n", 2)
     listed = git("config", "--list", "-z").decode("utf-8", "replace").split("\0")
     return Base(
         top=top,
@@ -77,7 +77,7 @@ def _look(git: Git, top: str) -> Base | None:
         commit=commit,
         branch="" if ref == "HEAD" else safe(ref.removeprefix("refs/heads/")),
         object_format=object_format,
-        settings=tuple(sorted({one for one in conversions(listed) if _is_of_content(one)})),
+        settings=tuple(sorted({setting for setting in conversions(listed) if _is_of_content(setting)})),
         excludes=_read(os.path.join(common, "info", "exclude"))[:_MOST_EXCLUDES],
         shallow=_read(os.path.join(common, "shallow")),
     )

@@ -95,10 +95,10 @@ def _keep_original(folder: Path, isolation: Isolation, name: str, before: FileSi
     if before is None:
         return True
     try:
-        found = records.keep(folder, os.path.join(isolation.top, name))
+        stored = records.keep(folder, os.path.join(isolation.top, name))
     except OSError:
         return False
-    return found is not None and found.sha256 == before.sha256
+    return stored is not None and stored.sha256 == before.sha256
 
 
 def _change(

@@ -35,8 +35,8 @@ class _Count:
         self.bytes = 0
         self.left_out: dict[str, int] = {}
 
-    def leave_out(self, why: str) -> None:
-        self.left_out[why] = self.left_out.get(why, 0) + 1
+    def leave_out(self, reason: str) -> None:
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
 
 
 def make(
@@ -47,9 +47,9 @@ def make(
     Raise Unfit where it is too much, before anything is copied. `check` is called now and then, and may raise.
     """
     count = _Count()
-    found = [(path, status) for path, status in _walk(top, hidden, count, check)]
+    entries = [(path, status) for path, status in _walk(top, hidden, count, check)]
     manifest: dict[str, FileSide] = {}
-    for number, (path, status) in enumerate(found):
+    for number, (path, status) in enumerate(entries):
         if number % 100 == 0:
             check()
         name = os.path.relpath(path, top)

@@ -60,37 +60,41 @@ def take(order: IsolationRequest, check: Callable[[], None]) -> Isolation:
 def take_again(order: IsolationRequest, before: Isolation) -> Isolation:
     """Make the worktree again that a task began with, from the same commit. Raise Unfit, OSError."""
     order.check()
-    found = base.find(order.source, order.path)
-    if found is None or before.kind != "worktree":
+    worktree_base = base.find(order.source, order.path)
+    if worktree_base is None or before.kind != "worktree":
         raise Unfit(f"{one_line(order.source, 200)} is no repository any more")
     with locks.shared_lock(order.layout.trees_lock):
-        found = structs.replace(found, commit=before.commit, branch=before.branch)
-        return _take_worktree(order, found, order.task / TREE, "")
+        worktree_base = structs.replace(worktree_base, commit=before.commit, branch=before.branch)
+        return _take_worktree(order, worktree_base, order.task / TREE, "")
 
 
 def _take(order: IsolationRequest, earlier: Isolation | None, check: Callable[[], None]) -> Isolation:
-    found = base.find(order.source, order.path) if order.mode == "worktree" else None
+    worktree_base = base.find(order.source, order.path) if order.mode == "worktree" else None
     tree = order.task / TREE
-    if found is None:
+    if worktree_base is None:
         return _take_copy(order, tree, check)
-    slot = earlier.slot if earlier is not None and earlier.state == "preparing" and earlier.pool == found.key else ""
-    return _take_worktree(order, found, tree, slot)
+    slot = (
+        earlier.slot
+        if earlier is not None and earlier.state == "preparing" and earlier.pool == worktree_base.key
+        else ""
+    )
+    return _take_worktree(order, worktree_base, tree, slot)
 
 
-def _take_worktree(order: IsolationRequest, found: Base, tree: Path, slot: str) -> Isolation:
-    place = pool.Pool(order.layout, found.key, path=order.path)
-    below = os.path.relpath(order.source, found.top)
+def _take_worktree(order: IsolationRequest, worktree_base: Base, tree: Path, slot: str) -> Isolation:
+    place = pool.Pool(order.layout, worktree_base.key, path=order.path)
+    below = os.path.relpath(order.source, worktree_base.top)
     isolation = Isolation(
         kind="worktree",
-        top=found.top,
+        top=worktree_base.top,
         below="" if below == os.curdir else below,
-        pool=found.key,
-        objects=os.path.join(found.common, "objects"),
-        commit=found.commit,
-        branch=found.branch,
+        pool=worktree_base.key,
+        objects=os.path.join(worktree_base.common, "objects"),
+        commit=worktree_base.commit,
+        branch=worktree_base.branch,
     )
     try:
-        place.prepare(found)
+        place.prepare(worktree_base)
         if not slot:
             _discard(order, tree)
         with place.lock():
@@ -98,9 +102,9 @@ def _take_worktree(order: IsolationRequest, found: Base, tree: Path, slot: str) 
             records.write_isolation(order.task, isolation)
             place.hand_over(isolation.slot, tree)
         directories.make_folder(tree)
-        record = place.check_out(isolation.slot, tree, found.commit, branch_of(order.task.name))
+        record = place.check_out(isolation.slot, tree, worktree_base.commit, branch_of(order.task.name))
     except GitFailed as error:
-        raise Unfit(_why_not(found, error)) from error
+        raise Unfit(_why_not(worktree_base, error)) from error
     notes = []
     if record.pointers:
         notes.append(f"{record.pointers:,} files are pointers of Git LFS: no filter of the repository is run here.")
@@ -109,9 +113,10 @@ def _take_worktree(order: IsolationRequest, found: Base, tree: Path, slot: str) 
     return isolation
 
 
-def _why_not(found: Base, error: GitFailed) -> str:
+def _why_not(worktree_base: Base, error: GitFailed) -> str:
     return (
-        f'no worktree of {one_line(found.top, 200)} can be made: {error}. isolate = "copy" copies its files as they are'
+        f"no worktree of {one_line(worktree_base.top, 200)} can be made: {error}. "
+        'isolate = "copy" copies its files as they are'
     )
 
 

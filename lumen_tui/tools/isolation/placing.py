@@ -54,7 +54,7 @@ def _check_case(path: str) -> None:
     if not os.path.lexists(path):
         return
     names = os.listdir(folder)
-    if name not in names and (other := next((one for one in names if one.lower() == name.lower()), "")):
+    if name not in names and (other := next((entry for entry in names if entry.lower() == name.lower()), "")):
         raise Unplaceable(f"{copies.escaped(other)} is there, and here names differ by more than case")
 
 

@@ -61,13 +61,13 @@ class Pool:
         for folder in (self.folder, self.kept, self.trash):
             directories.make_folder(folder)
         if not (self._git / "HEAD").exists():
-            made = self.trash / ids.new_id("git")
-            make_bare(Git(str(self.folder), path=self._path), str(made), base.object_format)
-            os.makedirs(made / "worktrees", mode=0o700)
-            os.makedirs(made / "info", mode=0o700, exist_ok=True)
+            repository = self.trash / ids.new_id("git")
+            make_bare(Git(str(self.folder), path=self._path), str(repository), base.object_format)
+            os.makedirs(repository / "worktrees", mode=0o700)
+            os.makedirs(repository / "info", mode=0o700, exist_ok=True)
             with self.lock():
                 if not (self._git / "HEAD").exists():
-                    os.rename(made, self._git)
+                    os.rename(repository, self._git)
         self._write("objects/info/alternates", _quoted(os.path.join(base.common, "objects")) + b"\n")
         self._write("config", _config(base))
         self._write("info/exclude", base.excludes)
@@ -88,8 +88,8 @@ class Pool:
 
     def choose(self) -> str:
         """Return a kept slot, else the name of a new one. Call it under the lock."""
-        kept = [path for path in self.kept.iterdir() if self.slot(path.name).is_dir()]
-        newest = max(kept, key=lambda path: path.stat().st_mtime, default=None)
+        idle = [path for path in self.kept.iterdir() if self.slot(path.name).is_dir()]
+        newest = max(idle, key=lambda path: path.stat().st_mtime, default=None)
         return newest.name if newest else ids.new_id("tree")
 
     def git(self, slot: str, tree: Path) -> Git:
@@ -98,12 +98,12 @@ class Pool:
 
     def hand_over(self, slot: str, tree: Path) -> bool:
         """Move a kept worktree to `tree`; return whether there was one. Call it under the lock."""
-        kept = self.kept / slot
-        if not kept.is_dir():
+        worktree = self.kept / slot
+        if not worktree.is_dir():
             return False
         if tree.is_dir():
             os.rmdir(tree)  # empty: nothing has begun there
-        os.rename(kept, tree)
+        os.rename(worktree, tree)
         return True
 
     def check_out(self, slot: str, tree: Path, commit: str, branch: str) -> SlotRecord:
@@ -137,9 +137,9 @@ class Pool:
         git("update-index", "-q", "--refresh", seconds=SECONDS)
         if not is_clean(git):
             raise GitFailed("its files are not as they were committed: they may have changed on the way")
-        made = SlotRecord(commit, _pointers(git))
-        self._note(slot, made)
-        return made
+        slot_record = SlotRecord(commit, _pointers(git))
+        self._note(slot, slot_record)
+        return slot_record
 
     def _note(self, slot: str, record: SlotRecord) -> None:
         files.replace(self.slot(slot) / "lumen.json", msgspec.json.encode(record))
@@ -214,11 +214,11 @@ class Pool:
             return
         with self.lock():
             slots = {path.name for path in (self._git / "worktrees").iterdir()}
-            kept = {path.name for path in self.kept.iterdir()}
-            for name in (kept - slots) | (kept & set(used)):
+            idle = {path.name for path in self.kept.iterdir()}
+            for name in (idle - slots) | (idle & set(used)):
                 if name not in used:
                     os.rename(self.kept / name, self.trash / ids.new_id("tree"))
-            gone = slots - kept - set(used)
+            gone = slots - idle - set(used)
         for name in gone:
             self.forget(name)
         for path in self.trash.iterdir():
@@ -248,7 +248,7 @@ def _pointers(git: Git) -> int:
 def _config(base: Base) -> bytes:
     sha256 = base.object_format != "sha1"
     lines = ["[core]", f"\trepositoryformatversion = {1 if sha256 else 0}", "\tbare = true"]
-    lines += [f"\t{one.partition('.')[2].replace('=', ' = ')}" for one in base.settings]
+    lines += [f"\t{setting.partition('.')[2].replace('=', ' = ')}" for setting in base.settings]
     if sha256:
         lines += ["[extensions]", f"\tobjectFormat = {base.object_format}"]
     return ("\n".join(lines) + "\n").encode()

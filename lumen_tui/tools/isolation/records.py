@@ -48,9 +48,9 @@ def content(folder: Path, side: FileSide | None) -> bytes:
 def must_be_whole(folder: Path, side: FileSide | None) -> None:
     """Raise Unreadable where the content that is kept for a side is gone or not what it was."""
     if side is not None:
-        kept = side_of(os.path.realpath(content_path(folder, side)))
-        if kept is None or kept.sha256 != side.sha256:
-            raise Unreadable(f"the content kept as {side.sha256[:12]} is {'gone' if kept is None else 'damaged'}")
+        content = side_of(os.path.realpath(content_path(folder, side)))
+        if content is None or content.sha256 != side.sha256:
+            raise Unreadable(f"the content kept as {side.sha256[:12]} is {'gone' if content is None else 'damaged'}")
 
 
 def keep(folder: Path, path: str) -> FileSide | None:
@@ -75,9 +75,9 @@ def keep(folder: Path, path: str) -> FileSide | None:
                 files.write_all(out, part)
 
         temporary = files.write_sibling(folder / FOLDER / "content", write)
-        kept = msgspec.structs.replace(side, sha256=digest.hexdigest(), size=size)
-        files.take_place(temporary, content_path(folder, kept))
-    return kept
+        stored = msgspec.structs.replace(side, sha256=digest.hexdigest(), size=size)
+        files.take_place(temporary, content_path(folder, stored))
+    return stored
 
 
 def current(path: str, side: FileSide) -> bytes:

@@ -45,9 +45,9 @@ def left(layout: Layout) -> list[Path]:
 
 def sweep(layout: Layout) -> int:
     """Remove what killed replays left; return how many folders."""
-    found = left(layout)
-    for folder in found:
+    leftovers = left(layout)
+    for folder in leftovers:
         pool.remove_tree(folder)
-    if found:
+    if leftovers:
         directories.remove_folder(layout.replays)
-    return len(found)
+    return len(leftovers)

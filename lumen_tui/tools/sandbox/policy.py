@@ -102,8 +102,8 @@ def _temporary(context: Context) -> str:
 
 def skill_folders(context: Context) -> tuple[str, ...]:
     """Return the real folders of the task's skills, whose scripts its commands read."""
-    found = context.memo.skills
-    return tuple(skill.folder for skill in found.skills) if found is not None else ()
+    task_skills = context.memo.skills
+    return tuple(skill.folder for skill in task_skills.skills) if task_skills is not None else ()
 
 
 def _borrowed(context: Context) -> tuple[str, ...]:

@@ -61,11 +61,11 @@ def _entered(network: int) -> TaskNetwork | None:
         os.close(network)
         return None
     os.set_inheritable(users, False)
-    found = TaskNetwork(users, network)
-    if not _can_be_entered(found):
-        found.close()
+    candidate = TaskNetwork(users, network)
+    if not _can_be_entered(candidate):
+        candidate.close()
         return None
-    return found
+    return candidate
 
 
 def with_listener(bubblewrap: str, port: int) -> tuple[TaskNetwork, socket.socket]:
@@ -117,11 +117,11 @@ def _listen(channel: int, port: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    what, *rest = arguments
-    if what == "listen":
-        _listen(int(rest[0]), int(rest[1]))
+    command, *operands = arguments
+    if command == "listen":
+        _listen(int(operands[0]), int(operands[1]))
     else:
-        _enter(*rest)
+        _enter(*operands)
 
 
 def _enter(users: str, network: str, *command: str) -> NoReturn:

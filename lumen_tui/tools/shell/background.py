@@ -182,7 +182,7 @@ def shell_output(context: Context, arguments: OutputArguments) -> ToolResult:
     output, dropped = job.take(arguments.timeout, context.check)
     text = output.decode("utf-8", "replace")
     notes = [f"{dropped:,} bytes before this were dropped"] if dropped else []
-    notes += [f"network: {one}" for one in refusals(context)]
+    notes += [f"network: {refusal}" for refusal in refusals(context)]
     notes.append(job.state)
     data = {"running": job.exit_code is None, "exit_code": job.exit_code, "output": text}
     return ToolResult(

@@ -28,14 +28,14 @@ class ErrorLog:
         self._thread.start()
 
     def _follow(self) -> None:
-        rest = b""
+        partial = b""
         while part := os.read(self._source, _READ):
-            *lines, rest = (rest + part).split(b"\n")
+            *lines, partial = (partial + part).split(b"\n")
             self._keep(lines)
-            if len(rest) > _READ:
-                self._keep([rest])
-                rest = b""
-        self._keep([rest] if rest else [])
+            if len(partial) > _READ:
+                self._keep([partial])
+                partial = b""
+        self._keep([partial] if partial else [])
         os.close(self._source)
 
     def _keep(self, lines: list[bytes]) -> None:

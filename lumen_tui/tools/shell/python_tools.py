@@ -35,8 +35,8 @@ def run(context: Context, tool: PythonTool, arguments: str, cwd: str) -> ToolRes
         os.close(source)
         log.close()
     if result.exit_code == python_tool_main.FAILED and not result.interrupted:
-        said = result.output.decode("utf-8", "replace")
-        return ToolResult(f"{said}\n[the whole is in {log.path}]", ok=False, summary="it raised an error")
+        error = result.output.decode("utf-8", "replace")
+        return ToolResult(f"{error}\n[the whole is in {log.path}]", ok=False, summary="it raised an error")
     if result.exit_code == 0 and not result.interrupted:
         text = result.output.decode("utf-8", "replace")
         lines = plural(text.count("\n") + bool(text), "line")

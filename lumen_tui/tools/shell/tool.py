@@ -85,7 +85,7 @@ def _remarks(result: process.CommandResult, seconds: float) -> list[str]:
         remarks += [f"limit: {hint}" for hint in hints(result.output, result.caps)]
         if result.tier not in ("", ASK) and denials(result.output):
             remarks.append(f"sandbox {result.tier}: {result.access}")
-    remarks += [f"network: {one}" for one in result.refused]
+    remarks += [f"network: {refusal}" for refusal in result.refused]
     if result.left_out:
         remarks.append(f"output cut: {result.left_out:,} bytes left out")
     return remarks

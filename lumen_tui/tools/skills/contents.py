@@ -33,18 +33,18 @@ class SkillFile(Struct, frozen=True):
 
 def listing(skill: Skill, closed: Closed) -> tuple[list[SkillFile], list[SkillProblem]]:
     """Return the files that can be read, sorted, and what is wrong with the others. No folder is entered by a link."""
-    found: list[SkillFile] = []
+    readable: list[SkillFile] = []
     problems: list[SkillProblem] = []
     for number, (path, status) in enumerate(_walk(skill.folder, problems)):
         if number >= _MOST_ENTRIES:
             problems.append(SkillProblem(skill.path, f"its folder holds more than {_MOST_ENTRIES:,} entries"))
             break
         below = os.path.relpath(path, skill.folder)
-        if what := _fault(skill, path, status, closed):
-            problems.append(SkillProblem(os.path.join(os.path.dirname(skill.path), below), what))
+        if fault := _fault(skill, path, status, closed):
+            problems.append(SkillProblem(os.path.join(os.path.dirname(skill.path), below), fault))
         elif below != FILE:
-            found.append(SkillFile(below, os.stat(path).st_size))
-    return sorted(found, key=lambda file: file.path), problems
+            readable.append(SkillFile(below, os.stat(path).st_size))
+    return sorted(readable, key=lambda file: file.path), problems
 
 
 def _walk(top: str, problems: list[SkillProblem]) -> Iterator[tuple[str, os.stat_result]]:
@@ -87,8 +87,8 @@ def _fault(skill: Skill, path: str, status: os.stat_result, closed: Closed) -> s
 
 def check(skill: Skill, closed: Closed) -> list[SkillProblem]:
     """Return what is wrong with the files of a skill that can be used; its SKILL.md is checked when it is read."""
-    found, problems = listing(skill, closed)
-    for file in found:
+    readable, problems = listing(skill, closed)
+    for file in readable:
         shown = os.path.join(os.path.dirname(skill.path), file.path)
         data = read_regular(os.path.join(skill.folder, file.path), LARGEST) if file.size <= LARGEST else None
         if data is not None and b"\0" not in data:

@@ -127,9 +127,9 @@ def _folders(place: SkillPlace, problems: list[SkillProblem]) -> Iterator[str]:
             problems.append(SkillProblem(place.folder, f"it cannot be listed: {error.strerror}", refused=True))
         return
     if len(names) > _MOST_FOLDERS:
-        left = len(names) - _MOST_FOLDERS
+        unseen = len(names) - _MOST_FOLDERS
         problems.append(
-            SkillProblem(place.folder, f"{left:,} entries beyond the first {_MOST_FOLDERS} are not looked at")
+            SkillProblem(place.folder, f"{unseen:,} entries beyond the first {_MOST_FOLDERS} are not looked at")
         )
     for name in names[:_MOST_FOLDERS]:
         path = os.path.join(place.folder, name)

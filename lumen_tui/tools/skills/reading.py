@@ -20,8 +20,8 @@ _UNQUOTED = re.compile(r"(?m)^(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'|>{
 class SkillRefused(ValueError):
     """A SKILL.md that cannot be used; the text says why, `line` where."""
 
-    def __init__(self, why: str, line: int = 0) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
         self.line = line
 
 
@@ -37,8 +37,8 @@ def read_skill(folder: str, path: str, place: str) -> tuple[Skill | None, tuple[
     except SkillRefused as refused:
         return None, (*problems, SkillProblem(path, str(refused), refused.line, refused=True))
     fields = {name: _rendered(value) for name, value in fields.items()}
-    for field, what, is_refused in faults(fields, os.path.basename(os.path.dirname(path))):
-        problems.append(SkillProblem(path, what, _line_of(front, field), is_refused))
+    for field, fault, is_refused in faults(fields, os.path.basename(os.path.dirname(path))):
+        problems.append(SkillProblem(path, fault, _line_of(front, field), is_refused))
     problems += concealed(text, path)
     if not any(problem.refused for problem in problems):
         problems += _escaped(fields, front, path)
@@ -123,9 +123,9 @@ def _escaped(fields: Mapping[str, object], front: str, path: str) -> Iterator[Sk
     """Yield what a value hides that is spelled with escapes of YAML, such as `\\u202e`, in the file."""
     for name, value in fields.items():
         text = " ".join([name, *_within(value)]).replace("\n", " ")
-        hidden = (what for _, what, refused in hidden_text(text) if refused)
-        for what in hidden:
-            yield SkillProblem(path, what, _line_of(front, name), refused=True)
+        hidden = (finding for _, finding, refused in hidden_text(text) if refused)
+        for finding in hidden:
+            yield SkillProblem(path, finding, _line_of(front, name), refused=True)
 
 
 def _within(value: object) -> Iterator[str]:
@@ -143,16 +143,16 @@ def _within(value: object) -> Iterator[str]:
 
 def legible(text: str) -> str:
     """Return a text of a skill. Raise SkillRefused where it conceals something from those who look at it."""
-    for line, what, refused in hidden_text(text):
+    for line, finding, refused in hidden_text(text):
         if refused:
-            raise SkillRefused(f"line {line}: {what}", line)
+            raise SkillRefused(f"line {line}: {finding}", line)
     return text
 
 
 def concealed(text: str, path: str) -> Iterator[SkillProblem]:
     """Yield what is hidden in a text of a skill; comments in Markdown only, as code has them for its readers."""
-    for line, what, refused in hidden_text(text):
-        yield SkillProblem(path, what, line, refused)
+    for line, finding, refused in hidden_text(text):
+        yield SkillProblem(path, finding, line, refused)
     if path.lower().endswith(".md"):
         for line, length in as_rendered(text)[1]:
             yield SkillProblem(path, f"{length:,} characters that are not seen when it is rendered are left out", line)

@@ -33,10 +33,10 @@ class SkillArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_skill(context: Context, arguments: SkillArguments) -> ToolResult:
-    found = of_task(context)
-    skill = found.named(arguments.name)
+    task_skills = of_task(context)
+    skill = task_skills.named(arguments.name)
     if skill is None:
-        names = ", ".join(skill.name for skill in found.skills) or "none"
+        names = ", ".join(skill.name for skill in task_skills.skills) or "none"
         raise ToolError(f"there is no skill {one_line(arguments.name, 70)!r} here, only: {names}")
     within = forbidden_of(context, skill)
     shown = os.path.join(os.path.dirname(skill.path), arguments.path or FILE)
@@ -46,11 +46,11 @@ def read_skill(context: Context, arguments: SkillArguments) -> ToolResult:
     part, more = _part(text, arguments.offset)
     if more:
         part += f"\n[it goes on: call read_skill with offset={more}]"
-    said = conventions_of(part.strip("\n"), shown) if is_guidance else part
+    output = conventions_of(part.strip("\n"), shown) if is_guidance else part
     if not arguments.path and arguments.offset == 1:
-        said = f"{said}\n\n{_notes(context, skill, within)}"
+        output = f"{output}\n\n{_notes(context, skill, within)}"
     lines = plural(part.count("\n") + 1, "line")
-    return ToolResult(said or "(empty)", data={"skill": skill.name}, summary=f"{skill.name}: {lines}")
+    return ToolResult(output or "(empty)", data={"skill": skill.name}, summary=f"{skill.name}: {lines}")
 
 
 def forbidden_of(context: Context, skill: Skill) -> contents.Closed:

@@ -27,7 +27,7 @@ def checked_again(context: Context, known: Sequence[CheckResult]) -> list[CheckR
     events = Recorder(journal, 1, context.now, context.redact, lambda **_: nullcontext())
     checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, _SECONDS)
     try:
-        return [checker.run([one.check]).results[0] if _is_inside(one.check) else None for one in known]
+        return [checker.run([result.check]).results[0] if _is_inside(result.check) else None for result in known]
     finally:
         toolbox.close()
 

@@ -114,13 +114,13 @@ def read(layout: Layout, folder: Path, spec: Spec) -> Record:
     for number in numbers:
         own = [event for event in events if event.attempt == number]
         marks = _marks(own, number)
-        found, problems = _session(layout, spec, number)
+        session_calls, problems = _session(layout, spec, number)
         missing += problems
         goes_on = _goes_on(own)
-        if attempts and goes_on >= 0 and found and _waited(attempts[-1], found[0]):
+        if attempts and goes_on >= 0 and session_calls and _waited(attempts[-1], session_calls[0]):
             attempts[-1] = msgspec.structs.replace(attempts[-1], calls=attempts[-1].calls[:-1])
             count -= 1
-        calls, gap, broken = _paired(marks, found, count, last=number == numbers[-1])
+        calls, gap, broken = _paired(marks, session_calls, count, last=number == numbers[-1])
         missing += [f"{gap} of attempt {number}"] * bool(gap)
         attempts.append(Attempt(number, calls, goes_on))
         if broken:
@@ -154,25 +154,25 @@ def _goes_on(events: list[TaskEvent]) -> int:
 
 def _marks(events: list[TaskEvent], attempt: int) -> list[RecordedMarks]:
     """Return what the events say of each call of our tools."""
-    found: list[RecordedMarks] = []
+    marks: list[RecordedMarks] = []
     for event in events:
         if event.kind == "call" and "counts_as" not in event.data:
-            found.append(RecordedMarks(event.tool, attempt))
-        elif not found:
+            marks.append(RecordedMarks(event.tool, attempt))
+        elif not marks:
             continue
         elif event.kind in ("waiting", "answered") and not event.data.get("budget"):
-            found[-1].waits = event.kind == "waiting"
+            marks[-1].waits = event.kind == "waiting"
             if event.tool == ASK:
                 continue
             approval = event.data.get("approval")
-            if isinstance(approval, str) and approval not in found[-1].asked:
-                found[-1].asked.append(approval)
-            found[-1].answered = event.ok if event.kind == "answered" else None
-        elif event.kind == "result" and event.tool not in OWN and not found[-1].ended:
-            _end(found[-1], event)
-        elif event.kind == "error" and not found[-1].ended:
-            found[-1].error = event.text
-    return found
+            if isinstance(approval, str) and approval not in marks[-1].asked:
+                marks[-1].asked.append(approval)
+            marks[-1].answered = event.ok if event.kind == "answered" else None
+        elif event.kind == "result" and event.tool not in OWN and not marks[-1].ended:
+            _end(marks[-1], event)
+        elif event.kind == "error" and not marks[-1].ended:
+            marks[-1].error = event.text
+    return marks
 
 
 def _end(marks: RecordedMarks, event: TaskEvent) -> None:

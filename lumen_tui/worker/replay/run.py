@@ -93,14 +93,14 @@ def replay(store: Store, task_id: str, around: Surroundings, variant: Variant | 
     variant = variant or Variant()
     try:
         role = variant.role or role_of(store, spec, around.environ)
-        one = _Replay(store, spec, folder, record, role, variant.config, around)
+        task_replay = _Replay(store, spec, folder, record, role, variant.config, around)
     except (CannotBegin, BadRules) as error:
         return _cannot_begin(spec, record, str(error))
-    return one.run()
+    return task_replay.run()
 
 
-def _cannot_begin(spec: Spec, record: Record, why: str) -> ReplayReport:
-    divergence = Divergence(ReplayPart.BEGIN, recorded="it began", now=f"it cannot begin: {one_line(why, _WIDTH)}")
+def _cannot_begin(spec: Spec, record: Record, reason: str) -> ReplayReport:
+    divergence = Divergence(ReplayPart.BEGIN, recorded="it began", now=f"it cannot begin: {one_line(reason, _WIDTH)}")
     return ReplayReport(spec.id, spec.role, ReplayOutcome.DIVERGED, ShadowBase.NONE, (), divergence, record.missing)
 
 
@@ -147,16 +147,16 @@ class _Replay:
         """Replay all attempts, up to the first divergence. Raise Stopped."""
         layout = self._gate.store.layout
         with shadows.place(layout) as place:
-            made = self._shadow(place)
-            runner = ShadowRunner(made, self._gate)
+            shadow = self._shadow(place)
+            runner = ShadowRunner(shadow, self._gate)
             try:
                 self._attempts(runner)
-                if self._divergence is None and made is not None:
-                    self._accept(made, runner)
+                if self._divergence is None and shadow is not None:
+                    self._accept(shadow, runner)
             finally:
                 runner.end()
-        self._remarks(runner, made)
-        return self._report(made)
+        self._remarks(runner, shadow)
+        return self._report(shadow)
 
     def _shadow(self, place: Path) -> Shadow | None:
         """Make the shadow; where that cannot be, say so and go on without one."""
@@ -244,7 +244,7 @@ class _Replay:
                 ReplayPart.END, "it ended, done", self._clean(unmet), rule="a rule of the role: before the end"
             )
 
-    def _accept(self, made: Shadow, runner: ShadowRunner) -> None:
+    def _accept(self, shadow: Shadow, runner: ShadowRunner) -> None:
         ended = task_files.read_exit(self._folder)
         known = ended.acceptance.results if ended is not None and ended.acceptance is not None else ()
         if not known:
@@ -253,32 +253,32 @@ class _Replay:
             self._notes.append(f"acceptance: {plural(len(known), 'check')} not run again, as the shadow is not what "
                                "the task left")  # fmt: skip
             return
-        for result, found in zip(known, checked_again(made.context, known), strict=True):
-            if found is not None and found.finding is not result.finding:
+        for result, replayed in zip(known, checked_again(shadow.context, known), strict=True):
+            if replayed is not None and replayed.finding is not result.finding:
                 self._divergence = Divergence(
-                    ReplayPart.ACCEPTANCE, self._clean(result.text), self._clean(made.paths.back(found.text))
+                    ReplayPart.ACCEPTANCE, self._clean(result.text), self._clean(shadow.paths.back(replayed.text))
                 )
                 return
 
-    def _remarks(self, runner: ShadowRunner, made: Shadow | None) -> None:
+    def _remarks(self, runner: ShadowRunner, shadow: Shadow | None) -> None:
         ended = task_files.read_exit(self._folder)
         if recorded.used_own_tools(self._folder) or (ended is not None and ended.brain.split(" ")[0] == CLAUDE):
             self._missing.append(_OWN_TOOLS)
-        if made is not None:
-            self._notes += map(self._clean, made.notes)
+        if shadow is not None:
+            self._notes += map(self._clean, shadow.notes)
         if runner.unsandboxed:
             self._notes.append(f"{plural(runner.unsandboxed, 'command')} not run: no sandbox holds commands here")
         if runner.time_is_up:
             self._notes.append("its time was up: from there on each call has its recorded result")
         differing = sum(step.result is ResultKind.DIFFERS for step in self._steps)
-        if differing and made is not None and made.base is ShadowBase.NOW:
+        if differing and shadow is not None and shadow.base is ShadowBase.NOW:
             self._notes.append(
                 f"the folder has changed since, or the program answers otherwise: {plural(differing, 'result')} differ"
             )
 
-    def _report(self, made: Shadow | None) -> ReplayReport:
+    def _report(self, shadow: Shadow | None) -> ReplayReport:
         outcome = ReplayOutcome.INCOMPLETE if self._missing else ReplayOutcome.IDENTICAL
-        base = made.base if made is not None else ShadowBase.NONE
+        base = shadow.base if shadow is not None else ShadowBase.NONE
         return ReplayReport(
             task_id=self._gate.spec.id,
             role=self._gate.role.name,

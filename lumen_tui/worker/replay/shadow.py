@@ -64,7 +64,7 @@ class PathMap:
         return changed
 
     def _replaced(self, text: str) -> str:
-        return self._pattern.sub(lambda found: self._words[found[0]], text)
+        return self._pattern.sub(lambda match: self._words[match[0]], text)
 
     def back(self, text: str) -> str:
         """Return a text from the shadow as it would be outside of it."""
@@ -115,9 +115,9 @@ def make(order: ShadowOrder, place: Path) -> Shadow:
         base = _apart(order, layout, task, isolation, notes)
     else:
         roots = _copied(order, place)
-    kept = os.path.realpath(gate.folder)
+    real_folder = os.path.realpath(gate.folder)
     paths = PathMap(
-        {**roots, str(gate.folder): str(task), kept: str(task), os.path.realpath(real.root): str(layout.root)}
+        {**roots, str(gate.folder): str(task), real_folder: str(task), os.path.realpath(real.root): str(layout.root)}
     )
     spec = msgspec.structs.replace(
         gate.spec, folder=paths.path(gate.spec.folder), roots=tuple(map(paths.path, gate.spec.roots))
@@ -159,9 +159,9 @@ def _furnish(order: ShadowOrder, layout: Layout, task: Path) -> None:
         files.replace(task / "spec.json", spec)
     outputs = order.kept / "outputs"
     for path in sorted(outputs.iterdir()) if outputs.is_dir() else ():
-        if kept := files.read(path, _LONGEST_OUTPUT):
+        if output := files.read(path, _LONGEST_OUTPUT):
             directories.make_folder(task / "outputs")
-            files.replace(task / "outputs" / path.name, kept)
+            files.replace(task / "outputs" / path.name, output)
 
 
 def _controls(layout: Layout) -> tuple[str, ...]:
@@ -210,11 +210,11 @@ def _copied(order: ShadowOrder, place: Path) -> dict[str, str]:
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    found: list[str] = []
+    outermost: list[str] = []
     for path in sorted(paths, key=len):
-        if not is_below_any(path, found):
-            found.append(path)
-    return found
+        if not is_below_any(path, outermost):
+            outermost.append(path)
+    return outermost
 
 
 def _copy(order: ShadowOrder, source: str, tree: Path) -> None:

@@ -53,8 +53,8 @@ def author_named(plan: PlaybookPlan, folder: str) -> Generator[Step, Reply | Non
     if not plan.terms:
         return ""
     names = list((yield from commits_by_author("HEAD", folder)))
-    said = [re.sub(r"['’]s$", "", term).lower() for term in plan.terms]
-    fitting = [name for name in names if all(word in re.findall(r"[\w-]+", name.lower()) for word in said)]
+    words = [re.sub(r"['’]s$", "", term).lower() for term in plan.terms]
+    fitting = [name for name in names if all(word in re.findall(r"[\w-]+", name.lower()) for word in words)]
     if len(fitting) != 1:
         who = line(" ".join(plan.terms))
         known = ", ".join(line(name) for name in (fitting or names)[:8])

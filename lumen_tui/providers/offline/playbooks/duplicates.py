@@ -41,7 +41,7 @@ def duplicates(plan: PlaybookPlan) -> Play:
 
 
 def _same(paths: list[str]) -> Generator[Step, Reply | None, list[list[str]]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    by_hash: dict[str, list[str]] = defaultdict(list)
     if len(paths) > 3000:
         raise PlaybookFailed(f"{len(paths):,} files have a size in common with another: name a smaller folder")
     for start in range(0, len(paths), 500):
@@ -50,8 +50,8 @@ def _same(paths: list[str]) -> Generator[Step, Reply | None, list[list[str]]]:
             raise PlaybookFailed("a name has a line break in it")
         output = yield from output_of("sha256sum -- " + " ".join(shlex.quote(path) for path in some))
         for row in output.splitlines():
-            found[row[:64].lstrip("\\")].append(row[66:])
-    return sorted(sorted(group) for group in found.values() if len(group) > 1)
+            by_hash[row[:64].lstrip("\\")].append(row[66:])
+    return sorted(sorted(group) for group in by_hash.values() if len(group) > 1)
 
 
 DUPLICATES = PlaybookKind(

@@ -46,14 +46,14 @@ def _order(ask: Asked) -> str:
     """Return by what the files are ordered; empty where by nothing, `?` where by two things."""
     last = ask.has("last", "recent", "lately", "latest") or "recently" in ask.words
     least = ask.has("least", "longest")
-    found = {
+    orders = {
         "new": ask.has(*_NEW)
         or bool(last and ask.has(*_CHANGED, *_CALLED, "change", "recently") and not least and not ask.periods),
         "old": ask.has(*_OLD),
         "small": ask.has(*_SMALL),
         "big": ask.has(*_BIG) or (ask.has("size") and ask.has("top", "by")),
     }
-    chosen = [name for name, there in found.items() if there]
+    chosen = [name for name, there in orders.items() if there]
     return "" if not chosen else chosen[0] if len(chosen) == 1 and not least else "?"
 
 
@@ -140,7 +140,7 @@ def files(plan: PlaybookPlan) -> Play:
         and item["bytes"] >= plan.least
         and (not plan.most or item["bytes"] <= plan.most)
     ]
-    what, _, order = plan.view.partition(" ")
+    view, _, order = plan.view.partition(" ")
     keys = {
         "new": lambda i: -i["changed"],
         "old": lambda i: i["changed"],
@@ -152,7 +152,7 @@ def files(plan: PlaybookPlan) -> Play:
     shown = chosen[: plan.number] if order or len(chosen) > plan.number else chosen
     rows = [[_when(item["changed"]), f"{item['bytes']:,}", code(item["path"])] for item in shown]
     body = f"{_summary(plan, chosen, items, order)}"
-    if rows and not (what == "count" and len(rows) > 20):
+    if rows and not (view == "count" and len(rows) > 20):
         body += f"\n\n{table(('changed', 'bytes', 'path'), rows, right=(1,))}"
     notes = walk_notes(data)
     if len(shown) < len(chosen) and not order:
@@ -205,15 +205,15 @@ def empty(plan: PlaybookPlan) -> Play:
     if plan.view == "folders":
         command = r"find . -name .git -prune -o -type d -empty -printf '%P\n' | sort | head -n 1000"
         output = yield from output_of(command, plan.path)
-        found = [f"{plan.path.rstrip('/')}/{row}" for row in output.splitlines() if row]
+        paths = [f"{plan.path.rstrip('/')}/{row}" for row in output.splitlines() if row]
     else:
         items, _ = yield from listing(plan)
-        found = sorted(item["path"] for item in items if not item["bytes"])
+        paths = sorted(item["path"] for item in items if not item["bytes"])
     kind = plan.view.removesuffix("s")
-    body = f"**{many(len(found), f'empty {kind}')}**."
-    if found:
-        body += f"\n\n{table(('path',), [[code(path)] for path in found[:200]])}"
-    notes = (f"The first 200 of {len(found):,} are listed.",) if len(found) > 200 else ()
+    body = f"**{many(len(paths), f'empty {kind}')}**."
+    if paths:
+        body += f"\n\n{table(('path',), [[code(path)] for path in paths[:200]])}"
+    notes = (f"The first 200 of {len(paths):,} are listed.",) if len(paths) > 200 else ()
     return PlaybookReport(f"Empty {plan.view} in {line(plan.path)}", body, notes)
 
 

@@ -129,8 +129,8 @@ def _memory(plan: PlaybookPlan) -> Play:
 
 
 def _load(plan: PlaybookPlan) -> Play:
-    one, five, fifteen, *_ = (yield from text_of("/proc/loadavg")).split()
-    return PlaybookReport("Load", f"Load average: **{one}** (1 minute), {five} (5 minutes), {fifteen} (15 minutes).")
+    load1, load5, load15, *_ = (yield from text_of("/proc/loadavg")).split()
+    return PlaybookReport("Load", f"Load average: **{load1}** (1 minute), {load5} (5 minutes), {load15} (15 minutes).")
 
 
 def _distribution(plan: PlaybookPlan) -> Play:
@@ -142,14 +142,14 @@ def _distribution(plan: PlaybookPlan) -> Play:
 
 def _sockets() -> Generator[Step, Reply | None, list[tuple[str, int]]]:
     """Return what listens on TCP, and what is bound to on UDP: protocol and port."""
-    found: list[tuple[str, int]] = []
+    sockets: list[tuple[str, int]] = []
     for name in ("tcp", "tcp6", "udp", "udp6"):
         text = yield from text_of(f"/proc/net/{name}")
         for row in text.splitlines()[1:]:
             local, remote, state = row.split()[1:4]
             bound = state == _LISTENING if name.startswith("tcp") else remote.endswith(":0000")
-            found += [(name[:3].upper(), int(local.rsplit(":", 1)[1], 16))] * bound
-    return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
+            sockets += [(name[:3].upper(), int(local.rsplit(":", 1)[1], 16))] * bound
+    return sorted(set(sockets), key=lambda pair: (pair[1], pair[0]))
 
 
 def _ports(plan: PlaybookPlan) -> Play:

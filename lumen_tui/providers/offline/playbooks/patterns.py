@@ -70,8 +70,8 @@ def with_pattern(ask: Asked, now: float) -> Asked | None:
     if ask.quoted or ask.slashed:
         return None
     for taker in (_taken_both, _taken_definition, _taken_word, _taken_expression):
-        if found := taker(ask.raw):
-            raw, quoted = found
+        if taken := taker(ask.raw):
+            raw, quoted = taken
             return parameters(msgspec.structs.replace(ask, raw=raw, quoted=quoted), now)
     return None
 

@@ -96,8 +96,8 @@ def tags(plan: PlaybookPlan, folder: str, only: str) -> Play:
 def status(plan: PlaybookPlan, folder: str, only: str) -> Play:
     output = yield from output_of("git --no-optional-locks status --porcelain=v1", folder)
     unknown = plan.view == "untracked"
-    found = [row for row in output.splitlines() if len(row) > 3 and (row.startswith("??") or not unknown)]
-    rows = [[code(row[:2]), code(row[3:])] for row in found]
+    changes = [row for row in output.splitlines() if len(row) > 3 and (row.startswith("??") or not unknown)]
+    rows = [[code(row[:2]), code(row[3:])] for row in changes]
     if not rows:
         body = (
             "No: there is no file that git does not know or ignore."

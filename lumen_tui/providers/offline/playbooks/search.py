@@ -198,9 +198,11 @@ def _inverted(plan: PlaybookPlan, pattern: str) -> Play:
         everything = (yield from call("grep", path=plan.path, pattern="^", glob=plan.name, limit=1)).data
         if everything["files_with"] > len(everything["counts"]):
             raise PlaybookFailed("there are more than 1,000 files: ask for a smaller folder")
-        rest = sorted(path for path in everything["counts"] if path not in data["counts"] and "/.git/" not in path)
-        rows = [[code(path)] for path in rest[: max(plan.number, 200)]]
-        return PlaybookReport(title, f"**{many(len(rest), 'file')}** of {data['files']:,}.\n\n{table(('file',), rows)}")
+        unmatched = sorted(path for path in everything["counts"] if path not in data["counts"] and "/.git/" not in path)
+        rows = [[code(path)] for path in unmatched[: max(plan.number, 200)]]
+        return PlaybookReport(
+            title, f"**{many(len(unmatched), 'file')}** of {data['files']:,}.\n\n{table(('file',), rows)}"
+        )
     if data["files"] != 1:
         raise PlaybookFailed("lines without a text are counted in one file: name it")
     rest_count = data["lines"] - data["matches"]

@@ -48,13 +48,13 @@ def look_up(plan: PlaybookPlan) -> Play:
     """Report the one value that the words of the objective name. PlaybookFailed where they name none, or several."""
     data = _decoded(plan.path, (yield from text_of(plan.path)))
     nodes = list(_nodes(data))
-    quoted, said = plan.patterns[: plan.number - 1], plan.patterns[plan.number - 1 :]
+    quoted, plain = plan.patterns[: plan.number - 1], plan.patterns[plan.number - 1 :]
     hard = [term.lower().removesuffix("'s") for term in (*plan.terms, *quoted)]
-    soft = [word for word in said if word not in hard and any(word in _parts(node.keys[-1]) for node in nodes)]
+    soft = [word for word in plain if word not in hard and any(word in _parts(node.keys[-1]) for node in nodes)]
     where = f"in {line(plan.path)}"
     if plan.view == "several":
-        found = [_one(nodes, [term], where) for term in dict.fromkeys((*hard, *soft))]
-        return PlaybookReport(f"Settings {where}", "\n".join(f"- {_shown(node)}" for node in found))
+        matches = [_one(nodes, [term], where) for term in dict.fromkeys((*hard, *soft))]
+        return PlaybookReport(f"Settings {where}", "\n".join(f"- {_shown(node)}" for node in matches))
     if not hard and not soft:
         if plan.view != "keys" and not isinstance(data, list):
             raise PlaybookFailed(f"which setting {where}? It has {_names(nodes)}")
@@ -69,11 +69,11 @@ def _one(nodes: list[_Node], terms: list[str], where: str) -> _Node:
     core = [term for term in terms if term not in _WHAT_IT_IS]
     if not fitting and core and len(core) < len(terms):
         fitting = _fitting(nodes, core)
-    said = line(" ".join(terms))
+    phrase = line(" ".join(terms))
     if not fitting:
-        raise PlaybookFailed(f"nothing {where} is called {said}: it has {_names(nodes)}")
+        raise PlaybookFailed(f"nothing {where} is called {phrase}: it has {_names(nodes)}")
     if len(fitting) > 1:
-        raise PlaybookFailed(f"{said} may be any of {_names(fitting)} {where}: which one?")
+        raise PlaybookFailed(f"{phrase} may be any of {_names(fitting)} {where}: which one?")
     return fitting[0]
 
 
@@ -99,15 +99,15 @@ def _decoded(path: str, text: str) -> object:
 
 def _pairs(path: str, text: str) -> dict[str, str]:
     """Return the KEY=VALUE lines; PlaybookFailed where a line is none."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for row in text.splitlines():
         if not row.strip() or row.lstrip().startswith(("#", ";")):
             continue
         match = re.fullmatch(r"\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*?)\s*", row)
         if match is None:
             raise PlaybookFailed(f"{line(path)} is not made of KEY=VALUE lines: search it for a text instead")
-        found[match[1]] = match[2].strip("\"'")
-    return found
+        pairs[match[1]] = match[2].strip("\"'")
+    return pairs
 
 
 def _nodes(value: object, keys: tuple[str, ...] = ()) -> Iterator[_Node]:
@@ -128,11 +128,11 @@ def _fitting(nodes: list[_Node], terms: list[str]) -> list[_Node]:
     dotted = [term for term in terms if "." in term]
     if dotted:
         return [node for node in nodes if ".".join(node.keys).lower() == dotted[0]] if len(terms) == 1 else []
-    found = [node for node in nodes if _named(node, terms)]
-    exact = [node for node in found if node.keys[-1].lower() in terms]
-    found = exact or found
-    at_top = [node for node in found if len(node.keys) == 1]
-    return at_top if len(at_top) == 1 and exact else found
+    fitting = [node for node in nodes if _named(node, terms)]
+    exact = [node for node in fitting if node.keys[-1].lower() in terms]
+    fitting = exact or fitting
+    at_top = [node for node in fitting if len(node.keys) == 1]
+    return at_top if len(at_top) == 1 and exact else fitting
 
 
 def _named(node: _Node, terms: list[str]) -> bool:

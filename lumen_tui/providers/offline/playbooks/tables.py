@@ -68,12 +68,12 @@ def csv_table(plan: PlaybookPlan) -> Play:
 def _read(path: str, text: str) -> _Sheet:
     separator = "\t" if path.endswith(".tsv") else max(",;\t|", key=text.partition("\n")[0].count)
     try:
-        found = [row for row in csv.reader(io.StringIO(text), delimiter=separator, strict=True) if row]
+        lines = [row for row in csv.reader(io.StringIO(text), delimiter=separator, strict=True) if row]
     except csv.Error as error:
         raise PlaybookFailed(f"{line(path)} cannot be read: {line(str(error))}") from error
-    if not found:
+    if not lines:
         raise PlaybookFailed(f"{line(path)} is empty")
-    head, *rows = found
+    head, *rows = lines
     if (
         len(set(head)) < len(head)
         or not all(name.strip() for name in head)
@@ -107,10 +107,10 @@ def _understood(plan: PlaybookPlan, sheet: _Sheet) -> _Reading:
             conditions[_holder(token, columns, conditions, sheet, plan)] = token
     columns = [column for column in dict.fromkeys(columns) if column not in conditions]
     kinds = list(dict.fromkeys(operations))
-    said = {token.lower() for token in plan.patterns}
-    if not kinds and said & {"column", "fields", "field"} and said & {"names", "which", "what", "name", "list"}:
+    words = {token.lower() for token in plan.patterns}
+    if not kinds and words & {"column", "fields", "field"} and words & {"names", "which", "what", "name", "list"}:
         kinds = ["columns"]
-    if not kinds and not said & {"many", "count", "number", "rows", "records", "entries"}:
+    if not kinds and not words & {"many", "count", "number", "rows", "records", "entries"}:
         raise PlaybookFailed(
             f"what is asked of {line(plan.path)} is not clear: ask how many rows it has, or for a column"
         )
@@ -150,8 +150,8 @@ def _holder(token: str, columns: list[str], conditions: dict[str, str], sheet: _
         having = [columns[-1]]
     if len(having) != 1 or having[0] in conditions or token.lower() in TURNING:
         names = ", ".join(line(name) for name in sheet.columns)
-        found = "several columns" if having else "no column and no value"
-        raise PlaybookFailed(f"{line(token)} is {found} of {line(plan.path)}, which has the columns {names}")
+        holders = "several columns" if having else "no column and no value"
+        raise PlaybookFailed(f"{line(token)} is {holders} of {line(plan.path)}, which has the columns {names}")
     return having[0]
 
 
