@@ -196,7 +196,7 @@ def resume(store: Store, request: ResumeSchedule, *, by: str, now: float) -> Don
 def run(store: Store, request: RunSchedule, *, by: str, now: float) -> Done:
     """Append that a run is asked for, which the engine carries out; undo takes it back until then."""
     schedule = _own(store, schedules.read(store.layout), request.name, by)
-    asked = new_run(schedule, ids.new_id("run"), RunState.ASKED, now, now, cause="asked", why=f"asked by {by}")
+    asked = new_run(schedule, ids.new_id("run"), RunState.ASKED, now, now, cause="asked", reason=f"asked by {by}")
     change = Change(RUN_KIND, asked.key, before=None, after=_asked(asked))
     summary = f"asked for a run of schedule {schedule.name}"
     action = edits.new_action("schedule.run", [change], summary=summary, by=by, now=now)

@@ -82,14 +82,14 @@ class Acceptance(Struct, frozen=True, omit_defaults=True):
     def reason(self) -> str:
         """Why it is not proved, in a line; empty where it is."""
         wanted = Finding.FAILS if self.verdict is Verdict.DISPROVED else Finding.UNKNOWN
-        found = [result.text for result in self.results if result.finding is wanted]
-        return self.why or "; ".join(found)
+        texts = [result.text for result in self.results if result.finding is wanted]
+        return self.why or "; ".join(texts)
 
 
 def parse(text: str) -> Check:
     """Return the check that `text` is. Raises BadCheck."""
-    kind, colon, what = text.strip().partition(":")
-    check = Check(kind.strip().lower(), what.strip())
+    kind, colon, subject = text.strip().partition(":")
+    check = Check(kind.strip().lower(), subject.strip())
     if not colon or check.kind not in KINDS or not check.what:
         raise BadCheck(f"{one_line(text, 80)!r} is no check: {_HELP}")
     if len(check.what) > LONGEST or not is_safe(check.what):
@@ -114,12 +114,12 @@ def probe(check: Check, folder: str) -> Probe:
     from lumen_tui.model.facts import parse_probe
 
     try:
-        found = parse_probe(check.what, "p1", folder)
+        fact_probe = parse_probe(check.what, "p1", folder)
     except ValueError as error:
         raise BadCheck(f"{one_line(str(check), 80)!r}: {error}") from None
-    if found.learns:
+    if fact_probe.learns:
         raise BadCheck(f"{one_line(str(check), 80)!r} does not say what is expected: end it with `= VALUE`")
-    return found
+    return fact_probe
 
 
 def checked(texts: Iterable[str]) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def collect(
         items.append(Attention(Need.P0_SIGNAL, signal.id, text, times.epoch(signal.created_at)))
     for row in p0_discoveries:
         items.append(Attention(Need.P0_DISCOVERY, row.node.id, row.node.title, row.created))
-    items += [_changes(one) for one in changes]
+    items += [_changes(open_list) for open_list in changes]
     items += [_fact(state) for state in facts]
     items += _loop(loop)
     items += _triage(untriaged, now) if untriaged else []
@@ -247,11 +247,12 @@ def _triage(untriaged: Untriaged, now: float) -> list[Attention]:
     return [Attention(Need.TRIAGE, f"triage-{int(now // (7 * times.DAY))}", text, untriaged.oldest)]
 
 
-def _changes(one: OpenList) -> Attention:
-    many = f"{one.files:,} file{'' if one.files == 1 else 's'} +{one.added:,} -{one.removed:,}"
-    who = f"{one.role} ({ids.short(one.task_id)})" if one.role else f"task {ids.short(one.task_id)}"
-    text = f"{who} changed {many}: {one_line(one.objective, _OBJECTIVE)}"
-    return Attention(Need.CHANGES, f"{CHANGES}{one.task_id}", text, one.since)
+def _changes(open_list: OpenList) -> Attention:
+    many = f"{open_list.files:,} file{'' if open_list.files == 1 else 's'} +{open_list.added:,} -{open_list.removed:,}"
+    task = ids.short(open_list.task_id)
+    who = f"{open_list.role} ({task})" if open_list.role else f"task {task}"
+    text = f"{who} changed {many}: {one_line(open_list.objective, _OBJECTIVE)}"
+    return Attention(Need.CHANGES, f"{CHANGES}{open_list.task_id}", text, open_list.since)
 
 
 def _held(name: str, submission: Submission) -> Attention:

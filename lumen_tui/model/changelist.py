@@ -158,9 +158,9 @@ def is_text(data: bytes) -> bool:
 
 def _lines(data: bytes) -> list[bytes]:
     """Return the lines with their ends; only a line feed ends one."""
-    *whole, rest = data.split(b"\n")
+    *whole, unended = data.split(b"\n")
     lines = [line + b"\n" for line in whole]
-    return [*lines, rest] if rest else lines
+    return [*lines, unended] if unended else lines
 
 
 def hunks_of(before: bytes, after: bytes) -> list[Hunk]:
@@ -187,15 +187,15 @@ def merge(current: bytes, before: bytes, after: bytes, chosen: Collection[int]) 
     fitting, failed = [], []
     for number, hunk in enumerate(hunks, start=1):
         if number in chosen:
-            found = places.of(hunk)
-            if found is None:
+            span = places.of(hunk)
+            if span is None:
                 failed.append(number)
             else:
-                fitting.append((found, hunk))
+                fitting.append((span, hunk))
     if failed:
         raise Conflict(failed)
     lines = places.current
-    for (first, last), hunk in sorted(fitting, key=lambda one: one[0], reverse=True):
+    for (first, last), hunk in sorted(fitting, key=lambda placed: placed[0], reverse=True):
         lines = [*lines[:first], *hunk.new, *lines[last:]]
     return b"".join(lines)
 
@@ -248,12 +248,12 @@ def marked(current: bytes, before: bytes, after: bytes, chosen: Collection[int])
     text, done = b"", 0
     for number in sorted(chosen):
         hunk = hunks[number - 1]
-        found = places.of(hunk)
-        first, last = found or places.around(hunk)
+        span = places.of(hunk)
+        first, last = span or places.around(hunk)
         first, last = max(first, done), max(last, done)  # behind the one before, where both clash with the same lines
         text += b"".join(places.current[done:first])
         done = last
-        if found:
+        if span:
             text += b"".join(hunk.new)
         else:
             sides = places.current[first:last], old[hunk.first : hunk.last], hunk.new

@@ -170,7 +170,7 @@ class ConversationBook:
         if line.kind == EntryKind.MESSAGE:
             self._waiting[line.id] = line
         elif line.kind == EntryKind.BACK:
-            self._waiting = {name: told for name, told in self._waiting.items() if name not in line.answers}
+            self._waiting = {name: message for name, message in self._waiting.items() if name not in line.answers}
         elif line.kind == EntryKind.FRESH:
             self._fresh, self._cut = max(self._turns, default=0), None
         elif line.kind == EntryKind.CUT:
@@ -212,9 +212,9 @@ def cut_of(conversation: Conversation, turns: list[Turn], at: str, file: str) ->
     while first > 1 and turns[first - 1].size <= room:
         first -= 1
         room -= turns[first].size
-    kept = turns[first].number if first < len(turns) else turns[-1].number + 1
-    gone = [turn for turn in conversation.current if turn.number < kept and turn.told]
-    return ChatLine(EntryKind.CUT, at=at, turn=kept, text=_digest(gone, file))
+    first_kept = turns[first].number if first < len(turns) else turns[-1].number + 1
+    gone = [turn for turn in conversation.current if turn.number < first_kept and turn.told]
+    return ChatLine(EntryKind.CUT, at=at, turn=first_kept, text=_digest(gone, file))
 
 
 def _digest(turns: list[Turn], file: str) -> str:
@@ -257,9 +257,9 @@ def segments(turn: Turn, live: LiveTurn = STILL) -> list[str | ChatLine]:
             parts[-1] = last + step.text
         elif step.kind == EntryKind.SAID:
             parts.append(step.text)
-    said = parts[-1] if parts and isinstance(parts[-1], str) else ""
-    if len(live.text) > len(said):
-        parts = [*(parts[:-1] if said else parts), live.text]
+    last_text = parts[-1] if parts and isinstance(parts[-1], str) else ""
+    if len(live.text) > len(last_text):
+        parts = [*(parts[:-1] if last_text else parts), live.text]
     return parts
 
 

@@ -130,15 +130,15 @@ def words(group: Group) -> str:
     return f"{group.count:,}{more} {singular if group.count == 1 and not more else plural}"
 
 
-def line(digest: Digest, *, left: bool = True) -> str:
+def line(digest: Digest, *, since_left: bool = True) -> str:
     """Return `since you left, 5 h: 12 tasks ended, 1 failed`; empty where nothing happened.
 
-    `left`: it begins where the operator left, not at a moment that was asked for.
+    `since_left`: it begins where the operator left, not at a moment that was asked for.
     """
     by_name = {group.name: group for group in digest.groups}
     parts = [words(by_name[name]) for name in _FIRST if name in by_name][:_SAID]
     if not parts:
         return ""
     past = times.age(digest.until - digest.since)
-    when = f"since you left, {past}" if left and not digest.first else f"in the last {past}"
+    when = f"since you left, {past}" if since_left and not digest.first else f"in the last {past}"
     return one_line(f"{when}: {', '.join(parts)}", 200)

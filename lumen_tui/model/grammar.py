@@ -102,9 +102,9 @@ class Grammar(Struct, frozen=True):
         """Return the command that these words begin with, and the words behind it."""
         for count in (2, 1):
             name = " ".join(words[:count])
-            found = next((each for each in self.commands if len(words) >= count and each.words == name), None)
-            if found is not None:
-                return found, words[count:]
+            command = next((each for each in self.commands if len(words) >= count and each.words == name), None)
+            if command is not None:
+                return command, words[count:]
         return None, words
 
     def below(self, noun: str) -> list[GrammarCommand]:
@@ -114,11 +114,11 @@ class Grammar(Struct, frozen=True):
     @property
     def nouns(self) -> dict[str, str]:
         """The first words of all commands, each with its help."""
-        found: dict[str, str] = {}
+        nouns: dict[str, str] = {}
         for each in self.commands:
             noun, _, verb = each.words.partition(" ")
-            found[noun] = found.get(noun, "") or ("" if verb else each.help)
-        return found
+            nouns[noun] = nouns.get(noun, "") or ("" if verb else each.help)
+        return nouns
 
 
 class Line(Struct, frozen=True):
@@ -176,8 +176,8 @@ def candidates(grammar: Grammar, line: Line, values: Values) -> list[Candidate]:
     return _fitting(line.part, [*verbs, *_next_words(command, behind, line.part, values)])
 
 
-def _fitting(part: str, found: Sequence[Candidate]) -> list[Candidate]:
-    return [each for each in found if each.word.startswith(part)]
+def _fitting(part: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+    return [each for each in candidates if each.word.startswith(part)]
 
 
 def _next_words(command: GrammarCommand, behind: Sequence[str], part: str, values: Values) -> Sequence[Candidate]:
@@ -218,11 +218,11 @@ def completed(text: str, line: Line, word: str) -> str:
     return f"{text[: line.start]}{shlex.quote(word)} "
 
 
-def common_start(found: Sequence[Candidate]) -> str:
+def common_start(candidates: Sequence[Candidate]) -> str:
     """Return what all candidates begin with."""
-    if not found:
+    if not candidates:
         return ""
-    first, last = min(each.word for each in found), max(each.word for each in found)
+    first, last = min(each.word for each in candidates), max(each.word for each in candidates)
     same = next((place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), None)
     return first[: min(len(first), len(last))] if same is None else first[:same]
 

@@ -75,7 +75,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"\b(?:password|passwd|passphrase|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token"
         r"|private key)\b ?(?:is|=|:|==) ?[\"'`]?(?=\S*[\d!@#$%^&*_-])[^\s\"'`]{6,}")),
 )  # fmt: skip
-_COMPILED = tuple((why, re.compile(pattern, re.I)) for why, pattern in _PATTERNS)
+_COMPILED = tuple((danger, re.compile(pattern, re.I)) for danger, pattern in _PATTERNS)
 _SENDS = re.compile(
     rf"(?P<lead>(?:\S+ ){{0,4}})\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|publish|copy"
     rf"|share|report|submit)\w*\b[^.]{{0,60}}{_SECRETS}",

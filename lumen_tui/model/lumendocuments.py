@@ -17,19 +17,21 @@ _NO_LANE = "Unassigned"
 def document_of(unit: Unit) -> Raw:
     """Return the YAML document of a work unit of ours, as LumenFlow's schema takes it."""
     front = unit.front
-    kept = {key: value for key, value in table_of(front, TABLE).items() if key not in (SOURCE, CHANGED_AT, "events")}
+    imported = {
+        key: value for key, value in table_of(front, TABLE).items() if key not in (SOURCE, CHANGED_AT, "events")
+    }
     status = text_of(front, "status") or "ready"
     theirs: Raw = {
-        **kept,
+        **imported,
         "id": front["id"],
         "title": text_of(front, "title").strip() or str(front["id"]),
         "lane": text_of(front, "lane") or _NO_LANE,
-        "type": text_of(kept, "type") or _TYPES_THERE.get(text_of(front, "type"), "chore"),
-        "status": text_of(kept, "status") if STATUS.get(text_of(kept, "status")) == status else status,
+        "type": text_of(imported, "type") or _TYPES_THERE.get(text_of(front, "type"), "chore"),
+        "status": text_of(imported, "status") if STATUS.get(text_of(imported, "status")) == status else status,
         "priority": front.get("priority") if front.get("priority") in PRIORITIES else "P2",
         "created": lumenflow.date(front.get("created_at"))[:10],
         "description": _long_enough(unit.body),
-        "acceptance": kept.get("acceptance") or accepted(front.get("acceptance")) or ["(none was written)"],
+        "acceptance": imported.get("acceptance") or accepted(front.get("acceptance")) or ["(none was written)"],
         "notes": "",
     }
     theirs |= {"code_paths": theirs.get("code_paths") or [], "tests": theirs.get("tests") or {}}
@@ -59,15 +61,17 @@ def events_of(unit: Unit) -> list[Raw]:
     """Return the events of a unit: those that came from LumenFlow, and what happened here, marked as ours."""
     front = unit.front
     listed = table_of(front, TABLE).get("events")
-    kept = [event for event in listed if isinstance(event, dict) and usable(event)] if isinstance(listed, list) else []
+    imported = (
+        [event for event in listed if isinstance(event, dict) and usable(event)] if isinstance(listed, list) else []
+    )
     status = text_of(front, "status") or "ready"
-    reached = next((AFTER[kind] for kind in kinds(kept) if kind in AFTER), "")
+    reached = next((AFTER[kind] for kind in kinds(imported) if kind in AFTER), "")
     if reached == status:
-        return kept
+        return imported
     named = {"lane": text_of(front, "lane") or _NO_LANE, "title": text_of(front, "title").strip() or front["id"]}
     dates = (text_of(front, key) for key in ("created_at", "claimed_at", "blocked_at", "done_at"))
     created = lumenflow.date(next((date for date in dates if date), ""))
-    mine: list[Raw] = [] if kept else [_event("create", front, created, **named)]
+    mine: list[Raw] = [] if imported else [_event("create", front, created, **named)]
     if status == "in_progress" or (status == "done" and reached != "in_progress"):
         claimed = text_of(front, "claimed_at") or text_of(front, "done_at") or created
         mine.append(_event("claim", front, lumenflow.date(claimed), **named))
@@ -77,9 +81,11 @@ def events_of(unit: Unit) -> list[Raw]:
     if status == "done":
         mine.append(_event("complete", front, lumenflow.date(front.get("done_at") or created)))
     if status == "ready" and reached:
-        mine.append(_event("release", front, str(kept[-1]["timestamp"]), reason="released in lumen-tui"))
-    last = text_of(kept[-1], "timestamp") if kept else ""
-    return kept + [{**event, "timestamp": max(text_of(event, "timestamp"), last, key=times.epoch)} for event in mine]
+        mine.append(_event("release", front, str(imported[-1]["timestamp"]), reason="released in lumen-tui"))
+    last = text_of(imported[-1], "timestamp") if imported else ""
+    return imported + [
+        {**event, "timestamp": max(text_of(event, "timestamp"), last, key=times.epoch)} for event in mine
+    ]
 
 
 def _event(kind: str, front: Raw, at: str, **more: object) -> Raw:

@@ -106,10 +106,12 @@ def node_here(theirs: Raw) -> Raw:
     if not isinstance(metadata, dict) or not isinstance(mark := metadata.get(MARK), dict):
         return theirs
     record = {key: value for key, value in theirs.items() if key != "metadata"}
-    rest = restored({key: value for key, value in metadata.items() if key != MARK}, {"status": mark.get(_STATUS)})
+    metadata_here = restored(
+        {key: value for key, value in metadata.items() if key != MARK}, {"status": mark.get(_STATUS)}
+    )
     sides = mark.get("metadata")
-    if rest or not isinstance(sides, dict) or "there" in sides:
-        record["metadata"] = rest
+    if metadata_here or not isinstance(sides, dict) or "there" in sides:
+        record["metadata"] = metadata_here
     return restored(record, {key: value for key, value in mark.items() if key != _STATUS})
 
 

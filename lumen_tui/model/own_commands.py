@@ -27,11 +27,11 @@ def script(run: str) -> str:
 
 def variables(pane: str, selected: str, marked: Iterable[str], root: str, answers: Sequence[str]) -> dict[str, str]:
     """Return what a command is told: the state folder, the pane, the id under the cursor, those marked, the answers."""
-    told = {
+    environment = {
         "LUMEN_STATE": root,
         "LUMEN_PANE": pane,
         "LUMEN_ID": selected,
         "LUMEN_IDS": " ".join(marked) or selected,
         **{f"LUMEN_ASK_{place}": answer for place, answer in enumerate(answers, start=1)},
     }
-    return {name: safe(value)[:_LONGEST] for name, value in told.items()}
+    return {name: safe(value)[:_LONGEST] for name, value in environment.items()}

@@ -19,10 +19,10 @@ def named_percent(text: str) -> int | None:
     return int(match[1]) if match and int(match[1]) <= 100 else None
 
 
-def percents(told: Iterable[tuple[str, str]]) -> dict[str, int]:
+def percents(remarks: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Return the first percentage that is named of each work unit: give (unit, text), the newest first."""
     named: dict[str, int] = {}
-    for wu_id, text in told:
+    for wu_id, text in remarks:
         if wu_id not in named and (percent := named_percent(text)) is not None:
             named[wu_id] = percent
     return named

@@ -77,11 +77,11 @@ class Request(Struct, frozen=True):
 def check(template: Template) -> Template:
     """Return the template where each slot that must be there is, and no other. Raises BadPrompt."""
     known = SLOTS[template.name]
-    found = _SLOT.findall(template.body)
-    if strange := [slot for slot in found if slot not in known]:
+    slots = _SLOT.findall(template.body)
+    if strange := [slot for slot in slots if slot not in known]:
         listed = ", ".join(known) or "none"
         raise BadPrompt(f"{{{{{strange[0]}}}}} is no slot of the prompt {template.name}: of {listed}")
-    if missing := [slot for slot in known if slot not in found and slot not in OPTIONAL]:
+    if missing := [slot for slot in known if slot not in slots and slot not in OPTIONAL]:
         raise BadPrompt(f"{{{{{missing[0]}}}}} is missing: without it the prompt {template.name} leaves out too much")
     if not template.body.strip():
         raise BadPrompt(f"the prompt {template.name} is empty")

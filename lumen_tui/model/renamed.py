@@ -42,8 +42,8 @@ def tool(name: str) -> str:
 def changed_arguments(name: str, given: Mapping[str, object]) -> str:
     """Return what became of the arguments that the tool no longer has; empty where there are none of them."""
     known, gone = ARGUMENTS.get(name, {}), GONE.get(name, {})
-    said = [f"{old} is called {known[old]} now" for old in given if old in known]
-    return "; ".join(said + [f"{old} is gone: {gone[old]}" for old in given if old in gone])
+    sentences = [f"{old} is called {known[old]} now" for old in given if old in known]
+    return "; ".join(sentences + [f"{old} is gone: {gone[old]}" for old in given if old in gone])
 
 
 def in_table(table: dict[str, object]) -> dict[str, object]:

@@ -126,14 +126,14 @@ def summary(report: ReplayReport) -> str:
 
 def lines(report: ReplayReport, *, steps: bool = False) -> list[str]:
     """Return the report as text: the finding, the first divergence, the results, and what a reader must know."""
-    found = [f"{report.task_id}  {report.role}  {summary(report)}"]
+    rows = [f"{report.task_id}  {report.role}  {summary(report)}"]
     if steps:
-        found += [_step_line(step) for step in report.steps]
+        rows += [_step_line(step) for step in report.steps]
     if report.divergence is not None:
-        found += _divergence_lines(report.divergence)
+        rows += _divergence_lines(report.divergence)
     if words := _results(report):
-        found.append(words)
-    return [*found, *(f"not replayed: {text}" for text in report.missing), *report.notes]
+        rows.append(words)
+    return [*rows, *(f"not replayed: {text}" for text in report.missing), *report.notes]
 
 
 def _step_line(step: StepReplay) -> str:
@@ -149,12 +149,12 @@ def decision_words(decision: CallDecision) -> str:
 
 
 def _divergence_lines(divergence: Divergence) -> list[str]:
-    found = []
+    rows = []
     if divergence.step:
         call = divergence.call or divergence.tool
-        found.append(f"  step {divergence.step} of attempt {divergence.attempt}: {call}")
-    found += [f"  recorded  {divergence.recorded}", f"  now       {divergence.now}"]
-    return [*found, f"  by        {divergence.rule}"] if divergence.rule else found
+        rows.append(f"  step {divergence.step} of attempt {divergence.attempt}: {call}")
+    rows += [f"  recorded  {divergence.recorded}", f"  now       {divergence.now}"]
+    return [*rows, f"  by        {divergence.rule}"] if divergence.rule else rows
 
 
 def _results(report: ReplayReport) -> str:

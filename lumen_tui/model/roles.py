@@ -207,9 +207,9 @@ def unusable(role: Role) -> tuple[str, str]:
     return "", ""
 
 
-def _needs(tools: list[str], what: str) -> str:
-    several = len(tools) > 1
-    return f"{', '.join(tools)} need{'' if several else 's'} {what}: set it, or leave {'them' if several else 'it'} out"
+def _needs(tools: list[str], setting: str) -> str:
+    need, them = ("need", "them") if len(tools) > 1 else ("needs", "it")
+    return f"{', '.join(tools)} {need} {setting}: set it, or leave {them} out"
 
 
 _NO_PROXY = {

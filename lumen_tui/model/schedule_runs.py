@@ -174,19 +174,19 @@ def _in_pause(schedule: Schedule, at: float) -> bool:
     return times.epoch(schedule.paused_at) <= at <= times.epoch(schedule.resumed_at, at)
 
 
-def _one(schedule: Schedule, at: float, state: RunState, now: float, why: str = "") -> ScheduledRun:
-    return new_run(schedule, key_of(schedule, at), state, at, now, why=why)
+def _one(schedule: Schedule, at: float, state: RunState, now: float, reason: str = "") -> ScheduledRun:
+    return new_run(schedule, key_of(schedule, at), state, at, now, reason=reason)
 
 
-def _range(schedule: Schedule, due: Due, state: RunState, now: float, why: str, last: float = 0.0) -> ScheduledRun:
+def _range(schedule: Schedule, due: Due, state: RunState, now: float, reason: str, last: float = 0.0) -> ScheduledRun:
     """Record several times as one line, which has no key: none of them was begun."""
     more = " (and more before them)" if due.more else ""
-    run = new_run(schedule, "", state, last or due.newest[-1], now, why=why + more)
+    run = new_run(schedule, "", state, last or due.newest[-1], now, reason=reason + more)
     return msgspec.structs.replace(run, first=times.iso(due.first), count=due.count)
 
 
 def new_run(
-    schedule: Schedule, key: str, state: RunState, due: float, now: float, *, cause: str = "time", why: str = "",
+    schedule: Schedule, key: str, state: RunState, due: float, now: float, *, cause: str = "time", reason: str = "",
     about: str = "",
 ) -> ScheduledRun:  # fmt: skip
     """Return a record of a run of this schedule."""
@@ -201,7 +201,7 @@ def new_run(
         makes=schedule.makes,
         by=schedule.created_by,
         about=about,
-        why=why,
+        why=reason,
         own=schedule.source is ScheduleSource.AGENT,
         order=schedule.order,
     )

@@ -121,8 +121,8 @@ def _name_faults(name: object, folder: str) -> Iterator[Fault]:
     if not isinstance(name, str) or not name:
         yield "name", "name is missing: give it that of its folder", True
     elif len(name) > MOST_NAME or not _NAME.fullmatch(name):
-        what = f"1 to {MOST_NAME} of a-z, 0-9 and single hyphens between them"
-        yield "name", f"name {name[:80]!r} is not usable: {what}", True
+        allowed = f"1 to {MOST_NAME} of a-z, 0-9 and single hyphens between them"
+        yield "name", f"name {name[:80]!r} is not usable: {allowed}", True
     elif name != folder:
         yield "name", f"name {name!r} is not that of its folder, {folder!r}", False
 
@@ -134,8 +134,8 @@ def hidden_text(text: str) -> Iterator[tuple[int, str, bool]]:
             continue
         seen = _FLAG.sub("", line.removeprefix("\ufeff") if number == 1 else line)
         invisible = len(_INVISIBLE.findall(_JOINED.sub("", seen)))
-        if found := _CONCEALING.search(seen) or _CONTROL.search(seen):
-            yield number, f"text is concealed with U+{ord(found[0]):04X}", True
+        if concealing := _CONCEALING.search(seen) or _CONTROL.search(seen):
+            yield number, f"text is concealed with U+{ord(concealing[0]):04X}", True
         elif invisible >= _LONG_RUN:
             yield number, f"{invisible} invisible characters conceal something", True
         elif invisible:

@@ -119,10 +119,10 @@ def progress_of(events: Iterable[TaskEvent]) -> Progress:
 def _progress(event: TaskEvent, before: Progress) -> Progress:
     """Return what an event tells; a call that was no step of the task says nothing of the window."""
     try:
-        told = convert(event.data.get("progress", {}), Progress)
+        progress = convert(event.data.get("progress", {}), Progress)
     except ValidationError:
         return before  # a later version wrote it
-    return told if told.window else replace(told, filled=before.filled, window=before.window)
+    return progress if progress.window else replace(progress, filled=before.filled, window=before.window)
 
 
 def _number(data: Mapping[str, Any], name: str) -> float:

@@ -184,8 +184,8 @@ def can_be_declared(name: str) -> bool:
 def definition(declared: object) -> ToolDefinition:
     """Return what a server said of one tool. What cannot be used has a `problem`, and the hash all the same."""
     raw = declared if isinstance(declared, dict) else {}
-    said = {key: value for key, value in raw.items() if key != "_meta"}
-    encoded = msgspec.json.encode(said, order="deterministic")
+    declaration = {key: value for key, value in raw.items() if key != "_meta"}
+    encoded = msgspec.json.encode(declaration, order="deterministic")
     name, description, schema = (
         raw.get("name"),
         raw.get("description") or raw.get("title") or "",
@@ -239,6 +239,7 @@ def differences(accepted: ServerTools | None, seen: ServerTools) -> dict[str, st
 def in_words(changed: Mapping[str, str]) -> str:
     """Return differences as a person reads them: `changed: a, b; new: c`."""
     by_kind = {
-        kind: sorted(name for name, what in changed.items() if what == kind) for kind in ("changed", "new", "gone")
+        kind: sorted(name for name, difference in changed.items() if difference == kind)
+        for kind in ("changed", "new", "gone")
     }
     return "; ".join(f"{kind}: {one_line(', '.join(names), 200)}" for kind, names in by_kind.items() if names)

@@ -40,8 +40,8 @@ def item_of(need: Attention) -> str:
 def due(history: QueueHistory, queue: Iterable[Attention], now: float, ages: Ages) -> list[Transition]:
     """Return the transitions that the journal lacks, of items that left first; how those left is not known here."""
     needs = {item_of(need): need for need in queue}
-    left = [_gone(known, now) for item, known in history.open.items() if item not in needs]
-    return [*left, *_risen(history, needs, now, ages)]
+    gone = [_gone(known, now) for item, known in history.open.items() if item not in needs]
+    return [*gone, *_risen(history, needs, now, ages)]
 
 
 def _gone(known: OpenItem, now: float) -> Transition:

@@ -96,7 +96,7 @@ def read_charts(
         usd=tuple(amount.usd for amount in spent),
         tokens=tuple(float(amount.tokens) for amount in spent),
         expiring=expiring_bins(due, span, now),
-        roles=tuple(sorted((one for one in roles if one.done + one.failed), key=lambda one: -one.tasks)),
+        roles=tuple(sorted((stats for stats in roles if stats.done + stats.failed), key=lambda stats: -stats.tasks)),
         queue=tuple(queue[:QUEUED]),
         queued=len(queue),
     )
@@ -169,4 +169,4 @@ def queue_ages(tasks: Iterable[TaskView], now: float) -> list[Waiting]:
     waiting = [
         Waiting(view.id, view.spec.objective, max(0.0, now - times.epoch(view.spec.created_at, now))) for view in queued
     ]
-    return sorted(waiting, key=lambda one: -one.seconds)
+    return sorted(waiting, key=lambda task: -task.seconds)

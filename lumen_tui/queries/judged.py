@@ -56,8 +56,8 @@ def read(layout: Layout, now: float) -> Judged:
         author = one_line(str(node.get("created_by") or "somebody"), 60)
         authors.append(Sample(role=f"{_kind(node)} of {author}", model="", status=status, finished=decision.at))
         if get_field(node, "metadata.priority"):
-            kept = "failed" if decision.node_id in changed else "done"
-            priorities.append(Sample(role=author, model="", status=kept, finished=decision.at))
+            outcome = "failed" if decision.node_id in changed else "done"
+            priorities.append(Sample(role=author, model="", status=outcome, finished=decision.at))
     return Judged(
         tuple(sorted(decisions, key=lambda decision: -decision.at)),
         analytics.task_statistics(authors, now).roles,

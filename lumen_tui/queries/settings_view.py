@@ -109,11 +109,11 @@ def _setting(
 ) -> Setting:
     seed, operator = read
     key = ".".join(keys)
-    refused = [one for one in rejected if one.keys[: len(keys)] == keys]
-    said = [file for file in read if file.says(keys) is not msgspec.UNSET]
-    source = said[-1] if said else None
+    refused = [rejection for rejection in rejected if rejection.keys[: len(keys)] == keys]
+    declaring = [file for file in read if file.says(keys) is not msgspec.UNSET]
+    source = declaring[-1] if declaring else None
     value = _at(config, keys)
-    problem = "; ".join(one.what for one in refused) or _closed(source, keys, value, unread)
+    problem = "; ".join(rejection.what for rejection in refused) or _closed(source, keys, value, unread)
     below = seed.says(keys) if source is operator else msgspec.UNSET
     return Setting(
         key=key,

@@ -21,13 +21,15 @@ _TELLING = (b'"usage"', b'"started"', b'"finished"')
 def costs(layout: Layout, views: Iterable[TaskView], now: float) -> dict[str, TaskCost]:
     """Return what each task has taken, by its id. The ledger has the last word on money: it knows lost calls too."""
     spent = _spent(layout)
-    found = {}
+    by_task = {}
     for view in views:
         folder = task_files.folder_of(layout, view.id)
         known = spent.get(view.id)
         going = now if view.status.alive else 0.0
-        found[view.id] = cost_of(_events(folder), now=going, usd=known.usd if known else None) if folder else TaskCost()
-    return found
+        by_task[view.id] = (
+            cost_of(_events(folder), now=going, usd=known.usd if known else None) if folder else TaskCost()
+        )
+    return by_task
 
 
 def _spent(layout: Layout) -> dict[str, Amount]:

@@ -47,7 +47,8 @@ def known_of(layout: Layout, wu_id: str, now: float) -> str:
     if unit is None:
         return ""
     lines = [
-        f"- {_about(one, now)}, from {one.sender}: {one_line(one.message, _ENTRY)}" for one in _signals(layout, wu_id)
+        f"- {_about(signal, now)}, from {signal.sender}: {one_line(signal.message, _ENTRY)}"
+        for signal in _signals(layout, wu_id)
     ]
     signals = [fence("\n".join(lines), f"signals about {wu_id}")] if lines else []
     return "\n\n".join(["\n".join(_described(unit)), *_trail(layout, wu_id, now), *signals])

@@ -140,8 +140,8 @@ class Git:
         other._environ |= {name: os.environ[name] for name in _OF_THE_USER if name in os.environ}
         for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "XDG_CONFIG_HOME", "GIT_ASKPASS"):
             other._environ.pop(name, None)
-        kept = {name: value for name, value in _OVERRIDES.items() if name not in _TRANSPORT}
-        other._environ |= _numbered(kept)
+        overrides = {name: value for name, value in _OVERRIDES.items() if name not in _TRANSPORT}
+        other._environ |= _numbered(overrides)
         return other
 
     def place(self, name: str) -> str:

@@ -105,8 +105,8 @@ def read(path: files.StrPath, version: int | None = None) -> Kept | None:
     if data is None:
         return None
     end = data.find(b"\n", 0, _HEAD)
-    magic, _, rest = data[: max(end, 0)].partition(b" ")
-    checksum, _, first = rest.partition(b" ")
+    magic, _, checksum_and_head = data[: max(end, 0)].partition(b" ")
+    checksum, _, first = checksum_and_head.partition(b" ")
     head = jsontext.decode(first) if magic == _MAGIC and checksum == b"%08x" % zlib.crc32(first) else None
     if head is None:
         raise NotUsable("is damaged")
@@ -145,8 +145,8 @@ class KeptIndex:
     def load(self) -> Kept | None:
         """Return what is kept, and let the followers go on behind it; None where there is nothing of use."""
         try:
-            kept = read(self.path, self._version)
-            if kept is not None and not self._take_up(kept):
+            stored = read(self.path, self._version)
+            if stored is not None and not self._take_up(stored):
                 raise NotUsable("is of journals that were replaced or changed")
         except NotUsable as error:
             self.news = f"index/{self.path.name} {error}: it is made again"
@@ -155,12 +155,12 @@ class KeptIndex:
             self.news = f"index/{self.path.name} cannot be read ({error}): all is counted"
             return None
         self._known = self._size()
-        return kept
+        return stored
 
-    def _take_up(self, kept: Kept) -> bool:
-        if kept.marks.keys() != self._followers.keys():
+    def _take_up(self, stored: Kept) -> bool:
+        if stored.marks.keys() != self._followers.keys():
             return False
-        if all(follower.take_up(kept.marks[name]) for name, follower in self._followers.items()):
+        if all(follower.take_up(stored.marks[name]) for name, follower in self._followers.items()):
             return True
         for follower in self._followers.values():
             follower.start_over()

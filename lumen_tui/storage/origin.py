@@ -81,8 +81,8 @@ def _lineage() -> Iterator[tuple[int, str, int]]:
     """Yield pid, name and terminal of this process and its ancestors; pid 0 for one that cannot be seen."""
     pid = os.getpid()
     for _ in range(_DEEPEST):
-        head, _, rest = _read(f"/proc/{pid}/stat").rpartition(b")")
-        fields = rest.split()
+        head, _, after_name = _read(f"/proc/{pid}/stat").rpartition(b")")
+        fields = after_name.split()
         if len(fields) < 5:
             yield 0, "", 0
             return

@@ -22,8 +22,8 @@ WORDS: dict[str, object] = {
 class BadDocument(ValueError):
     """A document that is not read; its text says why, `line` where, counted from 1 (0: the whole)."""
 
-    def __init__(self, why: str, line: int = 0) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
         self.line = line
 
 

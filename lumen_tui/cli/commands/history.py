@@ -121,7 +121,7 @@ def digest_facts(digest: Digest, *, left: bool) -> dict[str, object]:
         "since": times.iso(digest.since),
         "until": times.iso(digest.until),
         "looked_before": not digest.first,
-        "line": digests.line(digest, left=left),
+        "line": digests.line(digest, since_left=left),
         "usd": digest.usd,
         "groups": groups,
     }
@@ -131,7 +131,8 @@ def _print_digest(digest: Digest, *, left: bool) -> None:
     if digest.first:
         talk(f"{digest.operator} has not looked before; this is the last 24 hours")
     cost = f", ${digest.usd:.2f} spent on tasks" if digest.usd else ""
-    say((digests.line(digest, left=left) or f"nothing happened since {times.ago(digest.until - digest.since)}") + cost)
+    line = digests.line(digest, since_left=left)
+    say((line or f"nothing happened since {times.ago(digest.until - digest.since)}") + cost)
     for group in digest.groups:
         say(f"\n{group.title}: {group.count:,}{'+' if group.at_least else ''}")
         for entry in group.entries[:_NAMED]:

@@ -100,7 +100,7 @@ class Scheduler:
         known = self.book.history(schedule)
         if schedule.active and known.settled > now + _SET_BACK:
             reason = "the clock was set back"
-            return RunVerdict((new_run(schedule, "", RunState.FROM_HERE, now, now, why=reason),))
+            return RunVerdict((new_run(schedule, "", RunState.FROM_HERE, now, now, reason=reason),))
         until = now if schedule.active else min(now, times.epoch(schedule.paused_at, now))
         try:
             due = timing.due(schedule, known.settled, until)
@@ -183,7 +183,7 @@ class Scheduler:
             at = times.iso(now)
             again = [schedule for schedule in changed if schedule.since == at and schedule.id in self.book.schedules]
             reason = "it got another time"
-            marks = [new_run(schedule, "", RunState.FROM_HERE, now, now, why=reason) for schedule in again]
+            marks = [new_run(schedule, "", RunState.FROM_HERE, now, now, reason=reason) for schedule in again]
             schedules.append_runs(self._store.layout, marks)
             schedules.change(self._store.layout, lambda _: changed)
             self.book.refresh()

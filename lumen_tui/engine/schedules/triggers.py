@@ -99,7 +99,9 @@ class Triggers:
         reason = reason or f"it was started {MOST_TRIGGERED} times within the hour, the most a trigger may"
         over = runs[room:]
         skipped = tuple(
-            new_run(schedule, run.key, RunState.SKIPPED, run.due_at, now, cause=run.cause, about=run.about, why=reason)
+            new_run(
+                schedule, run.key, RunState.SKIPPED, run.due_at, now, cause=run.cause, about=run.about, reason=reason
+            )
             for run in over
         )
         return RunVerdict(skipped, tuple(runs[:room]))

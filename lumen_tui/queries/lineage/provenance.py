@@ -77,13 +77,13 @@ class NodeLinks:
 
     def up(self, name: str) -> list[Link]:
         """Return the links to what `name` came from."""
-        found = [link for link in self._mentions(name) if link.child == name]
-        return list(dict.fromkeys([*found, *self._others.up.get(name, ())]))
+        mentioned = [link for link in self._mentions(name) if link.child == name]
+        return list(dict.fromkeys([*mentioned, *self._others.up.get(name, ())]))
 
     def down(self, name: str) -> list[Link]:
         """Return the links to what came of `name`."""
-        found = [link for link in self._mentions(name) if link.parent == name]
-        return list(dict.fromkeys([*found, *self._others.down.get(name, ())]))
+        mentioned = [link for link in self._mentions(name) if link.parent == name]
+        return list(dict.fromkeys([*mentioned, *self._others.down.get(name, ())]))
 
     def _mentions(self, name: str) -> Iterator[Link]:
         for owner, how, other in self._trail.mentions(NODES, name):

@@ -101,7 +101,7 @@ def linked(
 ) -> list[RankedDocument]:
     """Return what relationships link the best hits to, with a part of their score."""
     known = {entry.number for entry in ranked}
-    found: dict[int, RankedDocument] = {}
+    linked_documents: dict[int, RankedDocument] = {}
     for hit in [entry for entry in ranked if not entry.neighbour_of][:_FROM]:
         links = [(number, link) for number, link in _edges(db, hit) if number not in known]
         allowed = read_rows(db, [number for number, _ in links], where, values)
@@ -109,8 +109,8 @@ def linked(
             if number in allowed:
                 doc = allowed[number]
                 near = round(hit.score * NEIGHBOUR, 4), Parts(importance=doc.importance), hit.doc.ref, link
-                found.setdefault(number, RankedDocument(number, doc, *near))
-    return list(found.values())
+                linked_documents.setdefault(number, RankedDocument(number, doc, *near))
+    return list(linked_documents.values())
 
 
 def _edges(db: sqlite3.Connection, hit: RankedDocument) -> Iterator[tuple[int, str]]:

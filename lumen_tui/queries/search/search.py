@@ -168,8 +168,8 @@ def search(layout: Layout, wish: SearchQuery, now: float) -> Found:
 def scan(layout: Layout, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
     """Answer as `query.ask` does, from the files themselves."""
     matches = [(doc, _counts(doc, wish)) for doc in all_documents(layout) if _is_wanted(doc, wish, lane_units)]
-    found = _ranked([(doc, counts) for doc, counts in matches if not wish.terms or counts], wish, now)
-    return replace(found, notes=(NOTE,))
+    answer = _ranked([(doc, counts) for doc, counts in matches if not wish.terms or counts], wish, now)
+    return replace(answer, notes=(NOTE,))
 
 
 def _ranked(matches: Sequence[tuple[IndexedDocument, dict[str, int]]], wish: SearchQuery, now: float) -> Found:

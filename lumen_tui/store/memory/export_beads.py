@@ -46,9 +46,9 @@ class _BeadsExport:
         yield from self._nodes(len(kinds))
         for unit in units:
             exporting.count(self._report.written, "work units")
-            found = self._found(str(unit.front["id"]))
+            dependencies = self._found(str(unit.front["id"]))
             issue = beads_marks.issue_of_unit(unit.front, unit.body)
-            yield {**issue, "dependencies": found} if found else issue
+            yield {**issue, "dependencies": dependencies} if dependencies else issue
         signals = exporting.raw_lines(self._layout.signals, self._report.left_out, "signals")
         exporting.count(self._report.left_out, "signals", sum(1 for _ in signals))
         sessions = len(list(self._layout.sessions.glob("*.json"))) + len(
@@ -88,6 +88,6 @@ class _BeadsExport:
 
     def _found(self, name: str) -> list[Raw]:
         """Return the dependencies of an issue."""
-        found = self._dependencies.get(name, [])
-        exporting.count(self._report.written, "dependencies", len(found))
-        return found
+        dependencies = self._dependencies.get(name, [])
+        exporting.count(self._report.written, "dependencies", len(dependencies))
+        return dependencies

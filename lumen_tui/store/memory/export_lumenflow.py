@@ -60,8 +60,8 @@ class _LumenFlowExport:
         self._sessions()
         return self._report
 
-    def _lines(self, what: str, name: str, records: Iterator[Raw]) -> None:
-        exporting.count(self._report.written, what, exporting.write_lines(self._memory / name, records))
+    def _lines(self, kind: str, name: str, records: Iterator[Raw]) -> None:
+        exporting.count(self._report.written, kind, exporting.write_lines(self._memory / name, records))
 
     def _nodes(self) -> Iterator[Raw]:
         renamed = 0

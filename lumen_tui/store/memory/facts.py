@@ -111,8 +111,8 @@ class FactIndex:
     def _restore(self) -> bool:
         """Take over the facts that an earlier process found, as far as the journal still begins with what it read."""
         self._begun = True
-        kept = self.kept.load()
-        return kept is not None and self._take_nodes(0, bytes(kept.columns["lines"]))
+        stored = self.kept.load()
+        return stored is not None and self._take_nodes(0, bytes(stored.columns["lines"]))
 
     def _forget_nodes(self) -> None:
         self._facts.clear()

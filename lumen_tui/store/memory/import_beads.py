@@ -47,24 +47,24 @@ def import_beads(to: Destination, path: Path) -> ImportReport:
     left_out: Counter[str] = Counter()
     is_whole = path.parent.name in _FOLDERS
     beside = {name: _beside(folder, file, left_out) for name, file in _BESIDE.items()} if is_whole else {}
-    found = _BeadsFile()
+    beads_file = _BeadsFile()
     for source in importing.read_lines(path):
         if source.line:
-            found.take(to, source, beside)
-    found.finish(left_out, beside)
+            beads_file.take(to, source, beside)
+    beads_file.finish(left_out, beside)
     report.parts += [
-        importing.add_lines(to, to.layout.memory, path, found.records()),
-        importing.add_lines(to, to.layout.relationships, path, found.edges),
+        importing.add_lines(to, to.layout.memory, path, beads_file.records()),
+        importing.add_lines(to, to.layout.relationships, path, beads_file.edges),
     ]
-    if found.units:
-        report.parts.append(import_units.take_whole(to, path, found.units.values()))
+    if beads_file.units:
+        report.parts.append(import_units.take_whole(to, path, beads_file.units.values()))
     for name, words in _NAMED.items() if is_whole else ():
         if count := folder.count_lines(name):
             left_out[words] += count
     if is_whole:
         left_out.update(folder.others({path.name, *_BESIDE.values(), *_NAMED}))
     report.left_out = dict(left_out)
-    report.notes = found.notes()
+    report.notes = beads_file.notes()
     return report
 
 
@@ -147,7 +147,7 @@ class _BeadsFile:
         """Collect the edges, and count what is beside the issues and belongs to none of them."""
         self.edges = [edge for edges in self._edges.values() for edge in edges]
         for kind, records in beside.items():
-            if orphans := sum(len(found) for name, found in records.items() if name not in self._known):
+            if orphans := sum(len(lines) for name, lines in records.items() if name not in self._known):
                 left_out[f"{kind} of issues that are not in the file"] += orphans
 
     def records(self) -> Iterator[SourceLine]:

@@ -122,7 +122,7 @@ def _is_id(text: str) -> bool:
 def _copy_files(to: Destination, source: ForeignFolder, name: str) -> ImportPart:
     """Copy the files that are missing here; existing ones are never overwritten."""
     part = ImportPart(source=str(source.path / name), target=name)
-    made: dict[str, bytes] = {}
+    new_files: dict[str, bytes] = {}
     for pattern in _COPIED[name]:
         for path, real in source.files(f"{name}/{pattern}"):
             part.read += 1
@@ -134,8 +134,8 @@ def _copy_files(to: Destination, source: ForeignFolder, name: str) -> ImportPart
                 part.name(f"{path}: {error}")
                 continue
             if _is_new(part, path, place, data):
-                made[str(place.relative_to(to.layout.root))] = data
-    importing.write_files(to, part, made)
+                new_files[str(place.relative_to(to.layout.root))] = data
+    importing.write_files(to, part, new_files)
     return part
 
 

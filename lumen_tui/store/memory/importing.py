@@ -200,17 +200,20 @@ def _append(to: Destination, part: ImportPart, target: Path, new: list[SourceLin
 
 
 def write_files(
-    to: Destination, part: ImportPart, made: dict[str, bytes], replaced: dict[str, tuple[bytes, bytes]] | None = None
+    to: Destination,
+    part: ImportPart,
+    new_files: dict[str, bytes],
+    replaced: dict[str, tuple[bytes, bytes]] | None = None,
 ) -> None:
     """Write files that are not here yet, and give others another content; all of it is recorded beforehand."""
-    if not made and not replaced:
+    if not new_files and not replaced:
         return
-    with to.writing(PlannedWrite(made=made, replaced=replaced or {})):
-        for name, data in (*made.items(), *((name, after) for name, (_, after) in (replaced or {}).items())):
+    with to.writing(PlannedWrite(made=new_files, replaced=replaced or {})):
+        for name, data in (*new_files.items(), *((name, after) for name, (_, after) in (replaced or {}).items())):
             directories.make_folder((to.layout.root / name).parent)
             files.replace(to.layout.root / name, data)
-    part.added += len(made) + len(replaced or {})
-    part.copied += made
+    part.added += len(new_files) + len(replaced or {})
+    part.copied += new_files
     part.replaced += replaced or {}
 
 

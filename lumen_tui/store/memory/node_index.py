@@ -137,14 +137,14 @@ class NodeIndex:
     def _restore(self) -> None:
         """Take over what an earlier process kept, as far as the journals still begin with it."""
         self._begun = True
-        kept = None if self._partly else self.kept.load()
-        if kept is None:
+        stored = None if self._partly else self.kept.load()
+        if stored is None:
             return
-        self._rows.restore(kept.columns, kept.values["snoozed"])
-        self._number.restore(kept.columns)
-        self._orders.restore(kept.columns, kept.values["counts"], self._rows)
-        self._touched = dict(kept.values["touched"])
-        self.damage.restore(kept.values["damage"])
+        self._rows.restore(stored.columns, stored.values["snoozed"])
+        self._number.restore(stored.columns)
+        self._orders.restore(stored.columns, stored.values["counts"], self._rows)
+        self._touched = dict(stored.values["touched"])
+        self.damage.restore(stored.values["damage"])
         if self._follower.offset:
             self._file = OpenFile(self._follower.open_copy())
 

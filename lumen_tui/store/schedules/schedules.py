@@ -173,28 +173,28 @@ def shorten(layout: Layout) -> int:
             return 0
     except OSError:
         return 0
-    kept = _to_keep(list(valid_runs(layout).values()))
+    marks = _to_keep(list(valid_runs(layout).values()))
     before = sum(1 for _ in Journal(layout.schedule_runs).lines())
-    Journal(layout.schedule_runs).rewrite(lambda lines: [line for line in lines if _keeps(line, kept)])
+    Journal(layout.schedule_runs).rewrite(lambda lines: [line for line in lines if _keeps(line, marks)])
     return before - sum(1 for _ in Journal(layout.schedule_runs).lines())
 
 
 def _to_keep(valid: list[ScheduledRun]) -> set[tuple[str, str, str]]:
-    kept: dict[str, int] = {}
+    counts: dict[str, int] = {}
     marks = set()
     for run in reversed(valid):
-        kept[run.schedule] = kept.get(run.schedule, 0) + 1
-        if kept[run.schedule] <= _RETAINED or run.state in OPEN:
+        counts[run.schedule] = counts.get(run.schedule, 0) + 1
+        if counts[run.schedule] <= _RETAINED or run.state in OPEN:
             marks.add((run.schedule, run.key, run.due if not run.key else ""))
     return marks
 
 
-def _keeps(line: bytes, kept: set[tuple[str, str, str]]) -> bool:
+def _keeps(line: bytes, marks: set[tuple[str, str, str]]) -> bool:
     try:
         run = _run(line)
     except UNDECODABLE:
         return True
-    return not run.schedule or (run.schedule, run.key, run.due if not run.key else "") in kept
+    return not run.schedule or (run.schedule, run.key, run.due if not run.key else "") in marks
 
 
 def removed(schedule: Schedule, now: float) -> Schedule:

@@ -57,10 +57,11 @@ def typed_block(
 
     `by_operator`: our own program marked it as the operator's.
     """
-    made = record.result is not None or record.made_by or record.plan
+    generated = record.result is not None or record.made_by or record.plan
     role = record.message.get("role", "user") if isinstance(record.message, dict) else ""
     kind = record.origin.get("kind") if isinstance(record.origin, dict) else record.origin
-    if made or role != "user" or kind not in (None, "human") or not (by_operator or text_of(record.source) in _TYPED):
+    is_typed = by_operator or text_of(record.source) in _TYPED
+    if generated or role != "user" or kind not in (None, "human") or not is_typed:
         return None
     if any(block.get("type") not in ("text", "image", "document") for block in blocks):
         return None

@@ -92,9 +92,9 @@ class SessionParser:
         if not isinstance(blocks, list):
             self._report.skip("without a message", number)
             return []
-        found = [block for block in blocks if isinstance(block, dict)]
-        typed = typed_block(record, found, by_operator=self._of_operator(record))
-        entries = [self._block(number, record, block, block is typed) for block in blocks if isinstance(block, dict)]
+        valid = [block for block in blocks if isinstance(block, dict)]
+        typed = typed_block(record, valid, by_operator=self._of_operator(record))
+        entries = [self._block(number, record, block, block is typed) for block in valid]
         return [entry for entry in entries if entry is not None]
 
     def _block(self, number: int, record: SessionLine, block: dict[str, object], typed: bool) -> SessionEntry | None:
@@ -192,14 +192,14 @@ class SessionParser:
 
 def _offered(questions: object) -> dict[str, tuple[str, ...]]:
     """Return what the agent asked the person, with the answers it offered."""
-    found: dict[str, tuple[str, ...]] = {}
+    offered: dict[str, tuple[str, ...]] = {}
     for question in questions if isinstance(questions, list) else ():
         options = question.get("options") if isinstance(question, dict) else None
         if isinstance(options, list) and (asked := text_of(question.get("question"))[:400]):
-            found[asked] = tuple(
+            offered[asked] = tuple(
                 text_of(option.get("label"))[:200] for option in options[:10] if isinstance(option, dict)
             )
-    return dict(list(found.items())[:10])
+    return dict(list(offered.items())[:10])
 
 
 def _ended(record: SessionLine, block: dict[str, object], text: str) -> CallOutcome:

@@ -30,10 +30,10 @@ Schema = dict[str, Any]
 
 def find(paths: Iterable[Path], name: str) -> PythonTool | None:
     """Return the tool of that name; None where no file declares it. BadFile where two do, or it cannot be used."""
-    found = [tool for path in paths for tool in _named(path, name)]
-    if len(found) > 1:
-        raise BadFile(f"{name} is declared twice: in {found[0].file} and in {found[1].file}")
-    return found[0] if found else None
+    tools = [tool for path in paths for tool in _named(path, name)]
+    if len(tools) > 1:
+        raise BadFile(f"{name} is declared twice: in {tools[0].file} and in {tools[1].file}")
+    return tools[0] if tools else None
 
 
 def _named(path: Path, name: str) -> Iterator[PythonTool]:

@@ -61,8 +61,8 @@ def set_acceptance(layout: Layout, kind: str, name: str, acceptance: PinDecision
 def accepted_definitions(layout: Layout, server: str) -> ServerTools | None:
     """Return the tools of a server as they were accepted; None where they were not, or cannot be read."""
     acceptance = accepted(layout).servers.get(server)
-    found = _version(layout, server, acceptance.hash) if acceptance else None
-    return found if found is not None and acceptance and found.hash == acceptance.hash else None
+    version = _version(layout, server, acceptance.hash) if acceptance else None
+    return version if version is not None and acceptance and version.hash == acceptance.hash else None
 
 
 def seen(layout: Layout, server: str) -> ServerTools | None:
@@ -125,8 +125,8 @@ def _waiting(layout: Layout, name: str, where: str, needed_by: Sequence[str]) ->
     """Yield what a person has to look at before workers get a server's tools."""
     current, before = seen(layout, name), accepted_definitions(layout, name)
     if current is None and before is None and needed_by:
-        what = f"it was not asked for its tools yet, and {', '.join(needed_by)} cannot work without them"
-        yield Problem(where=where, what=what, hint=f"`lumen-tui tool check {name}` asks it")
+        problem = f"it was not asked for its tools yet, and {', '.join(needed_by)} cannot work without them"
+        yield Problem(where=where, what=problem, hint=f"`lumen-tui tool check {name}` asks it")
     if current is None or (before is not None and before.hash == current.hash):
         return
     blocked = f"; {', '.join(needed_by)} cannot work without them" if needed_by else ""
@@ -149,5 +149,5 @@ def role_problems(role: Role, config: Config) -> Iterator[Problem]:
         else:
             fault = toolservers.rights_fault(server, write=role.write, network=role.network)
         if fault:
-            what = f"it cannot use the MCP server {one_line(name, 64)!r}: {fault}"
-            yield Problem(where=f"roles/{role.name}.md", what=what, hint="no task of it can begin")
+            problem = f"it cannot use the MCP server {one_line(name, 64)!r}: {fault}"
+            yield Problem(where=f"roles/{role.name}.md", what=problem, hint="no task of it can begin")

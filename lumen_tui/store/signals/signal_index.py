@@ -131,14 +131,14 @@ class SignalIndex:
     def _restore(self) -> None:
         """Take over what an earlier process kept, as far as the journals still begin with it."""
         self._begun = True
-        kept = None if self._partly else self.kept.load()
-        if kept is None:
+        stored = None if self._partly else self.kept.load()
+        if stored is None:
             return
-        self._offsets = Offsets.restored(kept.columns)
-        self._seen = bytearray(kept.columns["seen"])
-        self._p0.frombytes(kept.columns["p0"])
-        self._read_ids.update((jsontext.decode(bytes(kept.columns["read"])) or {}).get("ids", ()))
-        self.damage.restore(kept.values["damage"])
+        self._offsets = Offsets.restored(stored.columns)
+        self._seen = bytearray(stored.columns["seen"])
+        self._p0.frombytes(stored.columns["p0"])
+        self._read_ids.update((jsontext.decode(bytes(stored.columns["read"])) or {}).get("ids", ()))
+        self.damage.restore(stored.values["damage"])
         if self._seen:
             self._file = OpenFile(self._signals.open_copy())
 

@@ -69,10 +69,10 @@ def read_decisions(folder: Path) -> Decisions:
 
 def write_decisions(layout: Layout, folder: Path, changes: ChangeList, decisions: Decisions) -> None:
     """Write what was decided on each file."""
-    if left := is_open(changes, decisions):
+    if still_open := is_open(changes, decisions):
         _enter(layout, folder.name)
     files.replace(folder / FOLDER / _DECISIONS, msgspec.json.encode(decisions))
-    if not left:
+    if not still_open:
         files.discard(str(_entry(layout, folder.name)))
 
 
@@ -106,8 +106,8 @@ class OpenLists:
     @property
     def open(self) -> tuple[OpenList, ...]:
         """The open lists, the oldest first."""
-        found = (one for _, one in self._read.values() if one is not None)
-        return tuple(sorted(found, key=lambda one: one.since))
+        lists = (open_list for _, open_list in self._read.values() if open_list is not None)
+        return tuple(sorted(lists, key=lambda open_list: open_list.since))
 
     def refresh(self) -> None:
         """Read what is new."""
@@ -148,13 +148,13 @@ class OpenLists:
             return None  # `doctor` names what is wrong with it
         if changes is None or not is_open(changes, decisions):
             return None
-        left = [one for one in changes.files if is_open_file(one, decisions)]
+        open_files = [file for file in changes.files if is_open_file(file, decisions)]
         return OpenList(
             task_id,
             spec.role if spec else "",
             spec.objective if spec else "",
-            len(left),
-            sum(one.added for one in left),
-            sum(one.removed for one in left),
+            len(open_files),
+            sum(file.added for file in open_files),
+            sum(file.removed for file in open_files),
             times.epoch(changes.at),
         )

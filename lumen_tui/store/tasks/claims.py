@@ -65,11 +65,11 @@ def with_earlier(folder: Path, ended: Exit) -> Exit:
     return msgspec.structs.replace(ended, usage=usage, seconds=seconds)
 
 
-def give_up(folder: Path, why: str, now: float) -> None:
+def give_up(folder: Path, reason: str, now: float) -> None:
     """End a task whose checks cannot be run: what its worker claims stays a claim."""
     claim = read_json(folder / CLAIM_FILE, Exit)
     if claim is not None:
-        settle(folder, claim, Acceptance(Verdict.CLAIMED, iso(now), why=why), now)
+        settle(folder, claim, Acceptance(Verdict.CLAIMED, iso(now), why=reason), now)
 
 
 def settle(folder: Path, claim: Exit, acceptance: Acceptance | None, now: float) -> Exit:

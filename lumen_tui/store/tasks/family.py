@@ -51,10 +51,10 @@ def descendants(layout: Layout, task_id: str) -> list[str]:
             continue
         if parent:
             below.setdefault(parent, []).append(name)
-    found: list[str] = []
+    task_ids: list[str] = []
     waiting = [task_id]
     while waiting:
         for name in below.pop(waiting.pop(0), []):
-            found.append(name)
+            task_ids.append(name)
             waiting.append(name)
-    return found
+    return task_ids

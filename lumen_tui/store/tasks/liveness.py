@@ -54,8 +54,8 @@ def poll(task: TaskFiles, now: float, running: float, stall_after: float) -> boo
         evidence = _evidence(task, now, running, stall_after)
         if evidence.gone and not has_worker(task.folder):
             return poll(task, now, running, stall_after)  # it ended between the two checks
-        status, told = derive_worker(evidence)
-        reason = told or (_CHECKED if task.claimed else "")
+        status, worker_reason = derive_worker(evidence)
+        reason = worker_reason or (_CHECKED if task.claimed else "")
     view = make_view(task, status, reason=safe(reason))
     if view == task.view:
         return False

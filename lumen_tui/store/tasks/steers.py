@@ -81,15 +81,15 @@ def tell(folder: Path, steer: Steer, attempt: int, most: int) -> None:
 
 def set_state(folder: Path, steer_id: str, wanted: SteerState, now: float) -> Steer | None:
     """Withdraw a message or tell it again; return it as it stood, and change nothing where it was read."""
-    found: list[Steer] = []
+    matches: list[Steer] = []
 
     def decide(lines: list[Steer]) -> list[Steer]:
-        found.extend(steer for steer in standing(lines) if steer.id == steer_id)
+        matches.extend(steer for steer in standing(lines) if steer.id == steer_id)
         open_ones = (SteerState.TOLD, SteerState.WITHDRAWN)
-        return [Steer(steer_id, times.iso(now), wanted)] if found and found[0].state in open_ones else []
+        return [Steer(steer_id, times.iso(now), wanted)] if matches and matches[0].state in open_ones else []
 
     _change(folder, decide)
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def take(folder: Path, attempt: int, now: float, *, again: bool = False) -> list[Steer]:
@@ -98,9 +98,9 @@ def take(folder: Path, attempt: int, now: float, *, again: bool = False) -> list
     return _mark(folder, SteerState.READ, wanted, attempt, now)
 
 
-def close(folder: Path, attempt: int, why: str, now: float) -> list[Steer]:
+def close(folder: Path, attempt: int, reason: str, now: float) -> list[Steer]:
     """Take no message any more in this attempt; return those that no request held, which are marked as unseen."""
-    end = Steer("", times.iso(now), SteerState.CLOSED, text=why, attempt=attempt)
+    end = Steer("", times.iso(now), SteerState.CLOSED, text=reason, attempt=attempt)
     return _mark(folder, SteerState.UNSEEN, (SteerState.TOLD,), attempt, now, end)
 
 
