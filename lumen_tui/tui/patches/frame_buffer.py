@@ -27,9 +27,16 @@ from lumen_tui.tui.patches.pen import PLAIN, Pen, change, pen_of
 
 _OVERHEAD = 12  # bytes of a piece for its place and its colours, about
 _ALIKE = re.compile(r"(.)\1{3,}")
-_NEAR = 4  # cells that are as they were: to write them again takes no more bytes than to step over them
+_NEAR = 5  # cells that are as they were: to write them again takes no more bytes than to step over them
 _BLANKS = re.compile("( {9,})")  # to write so many takes more bytes than to erase them
 _SURE = re.compile(r"[ -\u058f\u2000-\u2bff]*")  # characters that have a cell of their own, but for a few wide signs
+
+
+class Skills(NamedTuple):
+    """What a terminal has shown that it does; not every one does."""
+
+    repeats: bool = False  # a character (REP)
+    straight: bool = False  # a line feed goes straight down, and not to the first column
 
 
 class Line(NamedTuple):
@@ -96,7 +103,8 @@ def _changed(new: Line, old: Line) -> list[range]:
 
 
 def _is_near(line: Line, stop: int, start: int) -> bool:
-    return start - stop <= _NEAR and len({*line.pens[stop - 1 : start]}) <= 1
+    """Return whether what stands between two runs is drawn with the pen that draws on both sides of it."""
+    return start <= stop or (start - stop <= _NEAR and _alike(line, stop - 1, start + 1)[0] > start)
 
 
 class Piece(NamedTuple):
@@ -110,7 +118,7 @@ class Piece(NamedTuple):
 
 
 def _pieces(y: int, cells: range, line: Line, repeats: bool) -> Iterator[Piece]:
-    """Divide a run of cells into what is drawn alike; with `repeats` the terminal repeats a character (REP)."""
+    """Divide a run of cells into what is drawn alike."""
     x, width = cells.start, len(line.texts)
     while x < cells.stop:
         stop, pen = _alike(line, x, cells.stop)
@@ -157,40 +165,47 @@ def _with_erased(piece: Piece, width: int) -> Iterator[Piece]:
         x = stop
 
 
-def _encoded(pieces: Iterable[Piece], cursor: tuple[int, int]) -> str:
+def _encoded(pieces: Iterable[Piece], cursor: tuple[int, int], straight: bool) -> str:
     """Return what writes these pieces in this order and leaves the cursor there."""
     parts: list[str] = []
     at: tuple[int, int] | None = None
     drawn = PLAIN
     for y, x, text, pen, stop in pieces:
         if at != (x, y):
-            parts.append(_way(at, (x, y)))
+            parts.append(_way(at, (x, y), straight))
         if pen is not drawn and pen != drawn and (pen.blank != drawn.blank or text.strip(" ")):
             parts.append(change(drawn, pen))
             drawn = pen
         parts.append(text)
         at = None if stop is None else (stop, y)
-    return "".join([*parts, change(drawn, PLAIN), _way(at, cursor) if at != cursor else ""])
+    return "".join([*parts, change(drawn, PLAIN), _way(at, cursor, straight) if at != cursor else ""])
 
 
-def _shortest(pieces: list[Piece], cursor: tuple[int, int]) -> str:
-    """Return what writes these pieces: from the top to the bottom, or pen by pen, as many colours are long numbers."""
+def _shortest(pieces: list[Piece], cursor: tuple[int, int], straight: bool) -> str:
+    """Return what writes these pieces: from the top to the bottom, or pen by pen, as many colours are long numbers.
+
+    Pen by pen there are lines of text, which go from the top to the bottom, and sides of frames, which go by columns.
+    """
     turns: dict[Pen, int] = {}
     for piece in pieces:
         turns.setdefault(piece.pen, len(turns))
-    by_pen = sorted(pieces, key=lambda piece: turns[piece.pen])
-    return min(_encoded(pieces, cursor), _encoded(by_pen, cursor), key=len)
+    by_lines = sorted(pieces, key=lambda piece: turns[piece.pen])
+    by_columns = sorted(by_lines, key=lambda piece: (turns[piece.pen], piece.x))
+    return min((_encoded(order, cursor, straight) for order in (pieces, by_lines, by_columns)), key=len)
 
 
-@lru_cache(maxsize=4096)
-def _way(start: tuple[int, int] | None, end: tuple[int, int]) -> str:
+@lru_cache(maxsize=8192)
+def _way(start: tuple[int, int] | None, end: tuple[int, int], straight: bool) -> str:
     """Return the shortest movement from one cell to another; from an unknown one where `start` is None."""
     x, y = end
     ways = [f"\x1b[{y + 1};{x + 1}H" if x else f"\x1b[{y + 1}H" if y else "\x1b[H"]
     if start is not None and start[1] <= y:
-        down = _steps(y - start[1], "B")
-        right, left = _steps(x - start[0], "C"), "\b" * max(0, start[0] - x)
-        ways += [down + (right if x >= start[0] else left), "\r" + "\n" * (y - start[1]) + _steps(x, "C")]
+        count = y - start[1]
+        aside = ["\b" * (start[0] - x), _steps(start[0] - x, "D")] if x < start[0] else [_steps(x - start[0], "C")]
+        across = min(*aside, f"\x1b[{x + 1}G", key=len)
+        ways += [_steps(count, "B") + across, "\r" + "\n" * count + _steps(x, "C")]
+        if straight:
+            ways.append("\n" * count + across)
     return min(ways, key=len)
 
 
@@ -203,7 +218,7 @@ class FrameBuffer:
 
     def __init__(self, width: int, height: int) -> None:
         self.size = width, height
-        self.repeats = False  # whether the terminal has shown that it knows REP
+        self.skills = Skills()
         self._wanted: dict[int, Line] = {}
         self._shown: dict[int, Line] = {}  # a line that is not in it shows nobody knows what
         self._news: dict[int, int] = {}  # lines that may differ, with the number of the frame that brought them
@@ -245,13 +260,13 @@ class FrameBuffer:
                 size += len(piece.text) + _OVERHEAD
             if size >= most:
                 break
-        return afresh + _shortest(pieces, cursor) if pieces else ""
+        return afresh + _shortest(pieces, cursor, self.skills.straight) if pieces else ""
 
     def _sent(self, y: int) -> Iterator[Piece]:
         """Yield what changes a line, which counts as sent."""
         line, before = self._wanted[y], self._shown.get(y)
         for cells in [range(len(line.texts))] if before is None else _changed(line, before):
-            yield from _pieces(y, cells, line, self.repeats)
+            yield from _pieces(y, cells, line, self.skills.repeats)
         self._shown[y] = line
         del self._news[y]
 

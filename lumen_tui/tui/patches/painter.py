@@ -13,13 +13,13 @@ from textual.app import App
 from textual.geometry import Offset
 
 from lumen_tui.tui.patches.flow_control import FlowControl
-from lumen_tui.tui.patches.frame_buffer import FrameBuffer
+from lumen_tui.tui.patches.frame_buffer import FrameBuffer, Skills
 
 ANSWER, _ASK = "\x1b[0n", "\x1b[5n"  # DSR: are you well, I am
 _LAST_ANSWER = 0.3  # seconds
-# Where the header is blank: a line of a frame, REP, and the question of where the cursor is; then it is blank again.
-# Not every terminal knows REP, and tmux 3.3 repeats ASCII alone.
-_TRY_TO_REPEAT, _REPEATED_TO = "\x1b[1;7H─\x1b[b\x1b[6n\x1b[1;7H  ", 8
+# Where the header is blank: a line of a frame, REP, a line feed, and the question of where the cursor is; then it is
+# blank again. Not every terminal knows REP, tmux 3.3 repeats ASCII alone, and some put a return to each line feed.
+_TRY, _DRAWN, _REPEATED, _BELOW = "\x1b[1;7H─\x1b[b\n\x1b[6n\x1b[1;7H  ", 7, 8, 1
 
 
 class Outlet(Protocol):
@@ -43,7 +43,7 @@ class Painter:
         self._app, self._told = app, told
         self._outlet: Outlet | None = None  # none while the terminal is another program's
         self._frame, self._cursor = FrameBuffer(0, 0), Offset()
-        self._repeats = False
+        self._skills = Skills()
         self._flow = FlowControl()
         self._held = False  # something is still to be sent
         self._answered = Event()
@@ -53,7 +53,7 @@ class Painter:
         self._outlet = outlet
         self._frame.forget()
         self._flow.begin()
-        outlet.write(_TRY_TO_REPEAT)
+        outlet.write(_TRY)
 
     def lend(self) -> None:
         """Send no more. Who has the terminal next would read an answer that is on its way as keys."""
@@ -65,7 +65,7 @@ class Painter:
         """Send what an update of the screen changes, and put the cursor where it is to be."""
         if self._frame.size != self._app.size:
             self._frame = FrameBuffer(*self._app.size)
-            self._frame.repeats = self._repeats
+            self._frame.skills = self._skills
         self._frame.take(update, self._app.console)
         self._cursor = cursor
         self._send()
@@ -113,9 +113,10 @@ class Painter:
         if (outlet := self._outlet) is not None:
             outlet.call(self._learn)
 
-    def take_cursor(self, column: int) -> None:
-        """Learn from where the cursor is whether the terminal repeats characters."""
-        self._repeats = self._frame.repeats = column == _REPEATED_TO
+    def take_cursor(self, place: Offset) -> None:
+        """Learn from where the cursor is what the terminal does."""
+        straight = place.y == _BELOW and place.x in (_DRAWN, _REPEATED)
+        self._skills = self._frame.skills = Skills(place.x == _REPEATED, straight)
 
     def _learn(self) -> None:
         was_slow = self._flow.slow

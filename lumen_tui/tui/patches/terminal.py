@@ -12,6 +12,8 @@ import select
 import shutil
 import signal
 import sys
+import termios
+import tty
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
@@ -24,6 +26,7 @@ from textual.color import Color
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import CursorPosition, Key
 from textual.filter import LineFilter
+from textual.geometry import Offset
 from textual.keys import Keys
 from textual.message import Message
 
@@ -115,9 +118,19 @@ class Terminal(LinuxDriver):
         way_out.taken = True
         self._waker = self._waker or os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._feed_lines_straight()
         self._painter.begin(self)
         if self._spoken:
             self.write(SHOW_CURSOR)
+
+    def _feed_lines_straight(self) -> None:
+        """Let a line feed reach the terminal as it is: the system would put a return before it."""
+        try:
+            attributes = termios.tcgetattr(self.fileno)
+            attributes[tty.OFLAG] &= ~termios.ONLCR
+            termios.tcsetattr(self.fileno, termios.TCSANOW, attributes)
+        except termios.error:
+            return  # it has gone; a line feed is tried before it is used
 
     def stop_application_mode(self) -> None:
         """As Textual has it; also in the background, where setting a terminal stops the process that does it."""
@@ -148,9 +161,9 @@ class Terminal(LinuxDriver):
             return  # the event loop has ended: the room is leaving
 
     def process_message(self, message: Message) -> None:
-        """As Textual has it; where the cursor is tells whether the terminal repeats characters."""
+        """As Textual has it; where the cursor is tells what the terminal does."""
         if isinstance(message, CursorPosition):
-            self._painter.take_cursor(message.x)
+            self._painter.take_cursor(Offset(message.x, message.y))
         else:
             super().process_message(message)
 

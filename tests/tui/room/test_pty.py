@@ -18,7 +18,7 @@ from lumen_tui.model.requests.tasks import NewTask
 _EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee [/] [@click=app.exit]f[/]"
 # What Textual itself sends and no text of a file may contain.
 _OWN = re.compile(
-    rb"\x1b\[[0-9;]*[mnHBCKXb]|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
+    rb"\x1b\[[0-9;]*[mnHBCDGKXb]|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
     rb"|\x1b\]22;[a-z]*\x07|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[2J|\x1b\[[0-9;]*[rq]|\x1b\[>q"
 )
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
+import random
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lumen_emulator import Emulator
 from lumen_rows import each_row
+from lumen_until import until
 from rich.color import Color
 from rich.color_triplet import ColorTriplet
 from rich.console import Console
@@ -19,7 +27,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from lumen_tui.tui.panes.base import _differs
-from lumen_tui.tui.patches.frame_buffer import FrameBuffer
+from lumen_tui.tui.patches.frame_buffer import FrameBuffer, Skills
 
 WIDTH, HEIGHT = 24, 3
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
@@ -65,10 +73,10 @@ FRAMES = st.lists(
 )  # fmt: skip
 
 
-@given(FRAMES, st.booleans())
-def test_the_changes_show_what_the_whole_frame_would_show(frames, repeats) -> None:
+@given(FRAMES, st.builds(Skills, st.booleans(), st.booleans()))
+def test_the_changes_show_what_the_whole_frame_would_show(frames, skills) -> None:
     emulator, frame = Emulator(WIDTH, HEIGHT), FrameBuffer(WIDTH, HEIGHT)
-    frame.repeats = repeats
+    frame.skills = skills
     lines = [strip([]) for _ in range(HEIGHT)]
     frame.take(whole(lines), CONSOLE)
     for changed, most, kind in frames:
@@ -83,6 +91,32 @@ def test_the_changes_show_what_the_whole_frame_would_show(frames, repeats) -> No
         emulator.feed(frame.changes(30, (1, 1)))
     assert emulator.picture == painted(lines)
     assert frame.changes(math.inf, (1, 1)) == ""
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_tmux_shows_what_the_whole_frame_would_show(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    chance, frame, file = random.Random(16), FrameBuffer(WIDTH, HEIGHT), tmp_path / "sent"  # noqa: S311
+    frame.skills = Skills(straight=True)
+    inks = [Style(color=Color.from_rgb(n, 90, 90)) for n in (10, 20, 30)]
+    data = ""
+    for _ in range(200):
+        drawn = [("".join(chance.choices(" ab─│·", k=7)), chance.choice(inks)) for _ in range(9)]
+        lines = [strip(chance.sample(drawn, 3)) for _ in range(HEIGHT)]
+        frame.take(whole(lines), CONSOLE)
+        data += frame.changes(math.inf, (1, 1))
+    file.write_text(data)
+    tmux = ["tmux", "-u", "-f", "/dev/null", "-L", f"lumen-{os.getpid()}"]
+    request.addfinalizer(lambda: subprocess.run([*tmux, "kill-server"], check=False))
+    show = f"stty -onlcr; cat {shlex.quote(str(file))}; cat"
+    subprocess.run([*tmux, "new", "-d", "-x", f"{WIDTH}", "-y", f"{HEIGHT + 1}", show], check=True)
+
+    def shown() -> Any:
+        captured = subprocess.run([*tmux, "capture-pane", "-e", "-p"], check=True, capture_output=True, text=True)
+        emulator = Emulator(WIDTH, HEIGHT)
+        emulator.feed("\r\n".join(captured.stdout.splitlines()[:HEIGHT]))
+        return emulator.picture
+
+    until(lambda: shown() == painted(lines), shown)
 
 
 def sent(before: str, after: str, style: Style | None = None) -> str:
@@ -118,6 +152,21 @@ def test_where_many_colours_alternate_each_is_set_once() -> None:
     frame.take(whole([strip(words)] * 3), CONSOLE)
     data = frame.changes(math.inf, (0, 0))
     assert [data.count(f"38;2;100;100;{n}m") for n in (1, 2)] == [1, 1]
+
+
+def lines_below_each_other(straight: bool) -> str:
+    """Return what is sent where three words below each other come into the middle of an empty screen."""
+    frame = FrameBuffer(WIDTH, 3)
+    frame.skills = Skills(straight=straight)
+    frame.take(whole([strip([])] * 3), CONSOLE)
+    frame.changes(math.inf, (0, 0))
+    frame.take(whole([strip([(f"{' ' * 12}{word}", None)]) for word in ("one", "two", "six")]), CONSOLE)
+    return frame.changes(math.inf, (0, 0))
+
+
+def test_a_line_feed_goes_straight_down_where_the_terminal_has_shown_that_it_does() -> None:
+    assert lines_below_each_other(straight=True) == "\x1b[1;13Hone\n\b\b\btwo\n\b\b\bsix\x1b[H"
+    assert "\n" not in lines_below_each_other(straight=False).replace("\r\n", "")
 
 
 def test_a_line_of_a_size_that_is_over_is_not_sent() -> None:
