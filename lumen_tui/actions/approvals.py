@@ -14,6 +14,8 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import (
+    ROLE,
+    SCOPES,
     Acted,
     AllowRule,
     Approval,
@@ -22,6 +24,8 @@ from lumen_tui.model.approvals import (
     also_covered,
     no_rule,
     preview_rule,
+    reach_words,
+    rule_of,
     rule_words,
     too_wide,
 )
@@ -34,6 +38,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
 from lumen_tui.store.audit import journal
 from lumen_tui.store.settings.config import change_operator, load_config
+from lumen_tui.store.tasks import task_files
 
 _MOST_REASON = 2000
 _MOST_ANSWER = 4000
@@ -56,16 +61,21 @@ def allow_always(store: Store, request: AllowAlways, *, by: str, now: float) -> 
     first.
     """
     (approval,) = _open(store, request.approval_id, request.hash, now)
-    rule = rule_for(approval, request.pattern, by=by, now=now)
-    answered = _answer(store, [approval], True, request.reason, by=by, now=now, always=True)
+    rule = rule_for(approval, request.pattern, request.scope, by=by, now=now)
+    if has_ended(store.layout, rule):
+        raise ActionError(f"task {ids.short(rule.task)} has ended, and with it what is allowed for it alone")
+    answered = _answer(store, [approval], True, request.reason, by=by, now=now, always=not rule.task)
     also = _answer_others(store, rule, by=by, now=now)
-    change = Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule))
-    saved_summary = f"saved: {preview_rule(approval, request.pattern)}"
+    ended = [saved for saved in load_config(store.layout)[0].allow if has_ended(store.layout, saved)]
+    changes = [_removed(old) for old in ended]
+    changes.append(Change(kind="allow", key=_key(rule), before=None, after=msgspec.to_builtins(rule)))
+    saved_summary = f"saved: {preview_rule(approval, request.pattern, request.scope)}"
     action = edits.new_action(
-        "approval.rule", [change], summary=saved_summary, by=by, now=now, reason=request.reason, apart=True
+        "approval.rule", changes, summary=saved_summary, by=by, now=now, reason=request.reason, apart=True
     )
     with journal.carrying_out(store.layout, action):
-        put_rule(store, change)
+        for change in changes:
+            put_rule(store, change)
     return Done(summary=f"{answered.summary}{also}; {saved_summary}", target=approval.id, action_id=action.id)
 
 
@@ -103,18 +113,18 @@ def _answer_others(store: Store, rule: AllowRule, *, by: str, now: float) -> str
     count = 0
     for request in also_covered(rule, approvals.undecided(store.layout)):
         with contextlib.suppress(ActionError):
-            _answer(store, [request], True, f"always: {rule.pattern}", by=by, now=now)
+            _answer(store, [request], True, f"{reach_words(rule)}: {rule.pattern}", by=by, now=now)
             count += 1
     return f", and {count} more that wait{'s' if count == 1 else ''}" if count else ""
 
 
 def forget(store: Store, request: ForgetRule, *, by: str, now: float) -> Done:
     """Take the rule out of operator.toml; undo puts the same rule back."""
-    rules = load_config(store.layout)[0].allow
+    rules = rules_in_force(store.layout)
     if not 1 <= request.number <= len(rules):
         raise ActionError(f"there is no rule {request.number}: `approvals rules` numbers them", missing=True)
     rule = rules[request.number - 1]
-    change = Change(kind="allow", key=_key(rule), before=msgspec.to_builtins(rule), after=None)
+    change = _removed(rule)
     summary = f"taken out: {rule_words(rule)}"
     action = edits.new_action(
         "approval.forget", [change], summary=summary, by=by, now=now, reason=plain(request.reason).strip()
@@ -124,16 +134,36 @@ def forget(store: Store, request: ForgetRule, *, by: str, now: float) -> Done:
     return Done(summary=summary, target=str(request.number), action_id=action.id)
 
 
-def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRule:
+def _removed(rule: AllowRule) -> Change:
+    return Change(kind="allow", key=_key(rule), before=msgspec.to_builtins(rule), after=None)
+
+
+def rules_in_force(layout: Layout) -> list[AllowRule]:
+    """Return the saved rules, as `approvals rules` numbers them, without those that ended with their task."""
+    return [rule for rule in load_config(layout)[0].allow if not has_ended(layout, rule)]
+
+
+def has_ended(layout: Layout, rule: AllowRule) -> bool:
+    """Return whether the rule was for one task, and that is over, or there is none of that name."""
+    if not rule.task:
+        return False
+    try:
+        folder = task_files.folder_of(layout, ids.check_name(rule.task))
+    except ids.BadId:
+        return True
+    return folder is None or task_files.status_of(folder).ended
+
+
+def rule_for(request: Approval, pattern: str, scope: str = ROLE, *, by: str, now: float) -> AllowRule:
     """Return the rule for a call. ActionError where no narrow rule exists or it would not cover the call itself."""
+    if scope not in SCOPES:
+        raise ActionError(f"a rule is for the role or for the task alone: {' or '.join(SCOPES)}, not {scope!r}")
     wanted_pattern = plain(pattern).strip() or request.rule
     if problem := no_rule(request, wanted_pattern):
         raise ActionError(problem)
     if too_wide(wanted_pattern):
         raise ActionError(f"{wanted_pattern!r} allows nearly everything: name more of the command, path or address")
-    rule = AllowRule(
-        request.tool, request.role, wanted_pattern, request.folder, request.unwalled, by=by, at=times.iso(now)
-    )
+    rule = msgspec.structs.replace(rule_of(request, wanted_pattern, scope), by=by, at=times.iso(now))
     if not allows(
         rule,
         tool=request.tool,
@@ -141,6 +171,7 @@ def rule_for(request: Approval, pattern: str, *, by: str, now: float) -> AllowRu
         target=_target(request),
         folder=request.folder,
         unwalled=request.unwalled,
+        task=request.task_id,
     ):
         raise ActionError(_mismatch(wanted_pattern, request))
     return rule
@@ -163,7 +194,8 @@ def _target(request: Approval) -> str:
 
 def _key(rule: AllowRule) -> str:
     key = f"{rule.role} {rule.tool} {rule.folder} {rule.pattern}"
-    return f"{key} unwalled" if rule.unwalled else key
+    key = f"{key} unwalled" if rule.unwalled else key
+    return f"{key} task:{rule.task}" if rule.task else key
 
 
 def resolve(layout: Layout, text: str) -> str:

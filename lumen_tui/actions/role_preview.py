@@ -194,7 +194,7 @@ def _asks(rules: TaskRules, context: PreviewContext) -> str:
     asks += [group for group in rules.asks if _can_come(group, rules)]
     if context.sandbox == "ask" and rules.shell != "none":
         asks.append("every command")
-    allowed = [rule for rule in rules.allows if rule.role == rules.role]
+    allowed = [rule for rule in rules.allows if rule.role == rules.role and not rule.task]
     free = f"; {len(allowed)} allowed for good" if allowed and asks else ""
     return (", ".join(dict.fromkeys(asks)) or "nothing") + free
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct, field
 
-from lumen_tui.model import times
+from lumen_tui.model import ids, times
 from lumen_tui.model.runners import runs_files
 
 BY_TIME = "nobody"  # who decided where the time ran out
@@ -18,6 +18,8 @@ EXPIRED = "expired"  # as `ended` of a decision
 ASK = "ask_operator"  # the tool whose calls are questions
 MOST_QUESTIONS = 5  # of one task
 COMMANDS = ("shell", "shell_start")  # tools that run a command line
+ROLE, TASK = "role", "task"  # how far a rule that "allow always" saves goes
+SCOPES = (ROLE, TASK)
 BROUGHT = "claude:"  # what tools begin with that Claude Code has of the operator's own set-up
 _WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
 _JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
@@ -104,6 +106,7 @@ class AllowRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     pattern: str
     folder: str = ""
     unwalled: bool = False  # also where no sandbox is around the command
+    task: str = ""  # the id of the task with which it ends; empty: it holds for every task of the role
     by: str = ""
     at: str = ""
 
@@ -128,15 +131,19 @@ def call_hash(tool: str, arguments: dict[str, object]) -> str:
     return hashlib.sha256(canonical(tool, arguments)).hexdigest()
 
 
-def allows(rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "", unwalled: bool = False) -> bool:
+def allows(
+    rule: AllowRule, *, tool: str, role: str, target: str, folder: str = "", unwalled: bool = False, task: str = ""
+) -> bool:
     """Return whether the rule covers the call. What was allowed inside a sandbox is not allowed without one.
+
+    A rule of one task covers no call of another, nor one of which the `task` is not known.
 
     A pattern of a command is the whole command, or its beginning where it ends in ` *`, and then the rest must not
     begin another command. Of anything else it is a pattern with `*` for the path, the address or the arguments.
     """
     if rule.tool != tool or rule.role != role or not rule.pattern or not target:
         return False
-    if unwalled and not rule.unwalled:
+    if (unwalled and not rule.unwalled) or (rule.task and rule.task != task):
         return False
     if tool in COMMANDS:
         return rule.folder == folder and _covers_command(rule.pattern, target)
@@ -157,6 +164,7 @@ def also_covered(rule: AllowRule, waiting: Iterable[Approval]) -> list[Approval]
             target=request.rule,
             folder=request.folder,
             unwalled=request.unwalled,
+            task=request.task_id,
         )
     ]
 
@@ -173,12 +181,18 @@ def too_wide(pattern: str) -> bool:
     return len(re.sub(r"[*?\[\]!\s/.]", "", pattern)) < 3
 
 
-def preview_rule(request: Approval, pattern: str = "") -> str:
+def rule_of(request: Approval, pattern: str, scope: str = ROLE) -> AllowRule:
+    """Return the rule about a call that goes as far as one of SCOPES; nothing of it is checked."""
+    task = "" if scope == ROLE else request.task_id
+    return AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled, task)
+
+
+def preview_rule(request: Approval, pattern: str = "", scope: str = ROLE) -> str:
     """Return what "allow always" would save, as a sentence; empty where such a rule cannot be made."""
     chosen = pattern or request.rule
     if not chosen:
         return ""
-    sentence = rule_words(AllowRule(request.tool, request.role, chosen, request.folder, request.unwalled))
+    sentence = rule_words(rule_of(request, chosen, scope))
     return f"{sentence}. {warning}" if (warning := moving(request.tool, chosen)) else sentence
 
 
@@ -197,7 +211,13 @@ def rule_words(rule: AllowRule) -> str:
     """Return a rule as a sentence."""
     where = f" in {rule.folder}" if rule.folder else ""
     free = " and without a sandbox" if rule.unwalled else ""
-    return f"{rule.role} may always use {rule.tool} on: {rule.pattern}{where}, without asking{free}"
+    always, end = ("", f", until task {ids.short(rule.task)} ends") if rule.task else ("always ", "")
+    return f"{rule.role} may {always}use {rule.tool} on: {rule.pattern}{where}, without asking{free}{end}"
+
+
+def reach_words(rule: AllowRule) -> str:
+    """Return how long a rule holds, as the start of a reason."""
+    return "for this task" if rule.task else "always"
 
 
 def moving(tool: str, command: str) -> str:

@@ -43,6 +43,7 @@ class TaskRules(Struct, frozen=True):
     private: tuple[str, ...] = ()  # hosts that may stand at an address of this machine or network
     hidden: tuple[str, ...] = ()  # real paths that no tool reads
     role: str = ""
+    task: str = ""  # its id
     custom: frozenset[str] = frozenset()  # of the tools, those that are programs of the operator's own
     tool_rules: tuple[ToolRule, ...] = ()
     asks: tuple[str, ...] = ()  # groups of calls that need a person's word

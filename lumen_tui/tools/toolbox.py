@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import renamed
-from lumen_tui.model.approvals import COMMANDS, AllowRule, moving
+from lumen_tui.model.approvals import COMMANDS, AllowRule, moving, reach_words
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import Spec
@@ -405,7 +405,7 @@ def _always(how: Handling, context: Context, requested: RequestedCall, *, unsand
     """Return the approval of a rule that a person saved, perhaps a moment ago; None without one."""
     rules = msgspec.structs.replace(context.rules, allows=how.settings(context).allow)
     rule = how.allowing(rules, requested.call, unsandboxed=unsandboxed)
-    return ApprovalReply(allowed=True, by=rule.by, reason=f"always: {rule.pattern}") if rule else None
+    return ApprovalReply(allowed=True, by=rule.by, reason=f"{reach_words(rule)}: {rule.pattern}") if rule else None
 
 
 def _mcp_toolset(context: Context, role: Role, config: Config) -> McpToolset | None:

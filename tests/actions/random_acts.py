@@ -14,7 +14,7 @@ from lumen_repository import Repository
 from lumen_tui.actions import agentfile
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile
-from lumen_tui.model.approvals import Approval, call_hash
+from lumen_tui.model.approvals import SCOPES, Approval, call_hash
 from lumen_tui.model.chat import ChatLine
 from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
 from lumen_tui.model.tasks import Exit
@@ -312,7 +312,9 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "operator.note": lambda stage: {"text": stage.fresh("the deploy waits for bo")},
     "approval.allow": lambda stage: {"approval_ids": stage.any("approval")},
     "approval.deny": lambda stage: {"approval_ids": stage.any("approval")},
-    "approval.allow_always": lambda stage: {"approval_id": stage.any("approval")},
+    "approval.allow_always": lambda stage: {
+        "approval_id": stage.any("approval"), "scope": stage.chance.choice(SCOPES),
+    },
     "approval.forget": lambda _: {"number": 1},
     "question.answer": lambda stage: {"question_id": stage.any("question"), "answer": "2"},
     "evolution.accept": lambda stage: {"ids": stage.any("observation")},

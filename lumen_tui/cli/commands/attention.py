@@ -14,6 +14,7 @@ from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.approvals import (
+    ROLE,
     AllowRule,
     Approval,
     Decision,
@@ -37,7 +38,6 @@ from lumen_tui.model.requests.attention import (
 from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import brief, line_count
 from lumen_tui.store import approvals
-from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _declare_approvals(commands: CommandGroup) -> None:
     approve = commands.add("approve", run_approve, "Allow calls that wait for an answer.", "approve 7f2k 8c1m")
     approve.fields(AllowCalls)
     approve.add_argument("--always", action="store_true", help="one id: save a rule, so that it is not asked again")
-    approve.fields(AllowAlways, "pattern")
+    approve.fields(AllowAlways, "pattern", "scope")
     approve.json()
     commands.verb("deny", DenyCalls, "Refuse calls that wait for an answer.", 'deny 7f2k --reason "not on a Friday"')
     group = commands.group("approvals", "Calls of workers that wait for an answer.", alone="list")
@@ -242,13 +242,13 @@ def run_question(session: Session, args: Namespace) -> int:
 
 def run_approve(session: Session, args: Namespace) -> int:
     if not args.always:
-        if args.pattern:
-            raise ActionError("--pattern belongs to --always")
+        if args.pattern or args.scope != ROLE:
+            raise ActionError(f"{'--pattern' if args.pattern else '--scope'} belongs to --always")
         return print_outcome(session.perform(request_of(AllowCalls, args)), as_json=args.json)
     if len(args.approval_ids) != 1:
         raise ActionError("--always takes one id: each rule is reviewed on its own")
     asked = _find(session, args.approval_ids[0])
-    talk(preview_rule(asked, args.pattern))
+    talk(preview_rule(asked, args.pattern, args.scope))
     request = request_of(AllowAlways, args, approval_id=asked.id, hash=args.hash or asked.hash)
     return print_outcome(session.perform(request), as_json=args.json)
 
@@ -320,7 +320,7 @@ def _approval_facts(session: Session, request: Approval, state: str) -> dict[str
 
 
 def run_rules(session: Session, args: Namespace) -> int:
-    rules = load_config(session.layout)[0].allow
+    rules = verbs.rules_in_force(session.layout)
     if args.json:
         document(rules)
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from lumen_tui.model.approvals import ROLE, SCOPES
 from lumen_tui.model.requests.base import Arg, Request
 
 _HASH = Arg("only if this is its hash, as `approvals show` prints it")
@@ -59,6 +60,9 @@ class AllowAlways(Request, tag="approval.allow_always", frozen=True, kw_only=Tru
 
     approval_id: Annotated[str, Arg("the question, or the beginning of its id", place="ID")]
     pattern: Annotated[str, Arg("with --always: what the rule covers [this very call]")] = ""
+    scope: Annotated[
+        str, Arg("with --always: for every task of the role, or for this task until it ends [role]", choices=SCOPES)
+    ] = ROLE
     reason: Annotated[str, Arg("goes back to the worker", "-r")] = ""
     hash: Annotated[str, _HASH] = ""
 

@@ -73,6 +73,7 @@ def derive(role: Role, spec: Spec, config: Config | None = None, mcp_tools: tupl
         network=role.network,
         max_steps=max(1, spec.steps or role.limits.max_steps),
         role=role.name,
+        task=spec.id,
         custom=frozenset((*role.custom_tools, *mcp_tools)),
         hosts=settings.web.with_those_of(role.hosts),
         command_hosts=() if settings.web.closed else role.command_hosts,

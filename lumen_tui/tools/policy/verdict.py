@@ -66,7 +66,8 @@ def judge(rules: TaskRules, call: PolicyCall, history: CallHistory | None = None
     if not reason:
         return PolicyVerdict("allow")
     if rule := allowing(rules, call):
-        return PolicyVerdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} for good", allow_words(rule))
+        reach = "for this task" if rule.task else "for good"
+        return PolicyVerdict("allow", f"{rule.by or 'somebody'} allowed {rule.pattern} {reach}", allow_words(rule))
     return PolicyVerdict("ask", reason, asks)
 
 
@@ -77,12 +78,19 @@ def allow_words(rule: AllowRule) -> str:
 
 def allowing(rules: TaskRules, call: PolicyCall, *, unsandboxed: bool = False) -> AllowRule | None:
     """Return the operator's rule that allows the call, if any; `unsandboxed` calls need one that says so."""
-    return next((rule for rule in rules.allows if covered(rule, call, rules.role, unsandboxed=unsandboxed)), None)
+    return next((rule for rule in rules.allows if _covered(rule, call, rules, unsandboxed=unsandboxed)), None)
 
 
-def covered(rule: AllowRule, call: PolicyCall, role: str, *, unsandboxed: bool = False) -> bool:
-    """Return whether this `[[allow]]` covers the call."""
-    return allows(rule, tool=call.tool, role=role, target=call.target, folder=call.folder, unwalled=unsandboxed)
+def _covered(rule: AllowRule, call: PolicyCall, rules: TaskRules, *, unsandboxed: bool) -> bool:
+    return allows(
+        rule,
+        tool=call.tool,
+        role=rules.role,
+        target=call.target,
+        folder=call.folder,
+        unwalled=unsandboxed,
+        task=rules.task,
+    )
 
 
 def _refusals(rules: TaskRules, call: PolicyCall, history: CallHistory) -> Iterator[PolicyVerdict]:

@@ -15,12 +15,14 @@ from textual.widget import Widget
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.approvals import (
     COMMANDS,
-    AllowRule,
+    ROLE,
+    TASK,
     Approval,
     Decision,
     also_covered,
     no_rule,
     preview_rule,
+    rule_of,
     whole_call,
 )
 from lumen_tui.model.requests.attention import AllowAlways, AllowCalls, DenyCalls, SnoozeItems
@@ -39,15 +41,20 @@ _COMMAND = "the whole command, or its beginning and ` *`"
 _HELP = {"shell": _COMMAND, "shell_start": _COMMAND}
 
 
+def reaches(role: str) -> tuple[str, str, str]:
+    """Return how far "allow always" may go, in the order of its digits."""
+    return ("this task", f"each task of {one_line(role, 14)}", "your pattern")
+
+
 class RuleConfirm(ConfirmKey):
     """Shows the rule; `e` leaves it to `edit` instead."""
 
     SCOPE = "rule"
 
     def __init__(
-        self, lines: Iterable[str], action: str, rule: str, edit: Callable[[], None], call: tuple[str, str]
+        self, title: str, lines: Iterable[str], rule: str, edit: Callable[[], None], call: tuple[str, str]
     ) -> None:
-        super().__init__("Allow always?", lines, action, "save the rule and allow", [("the rule", rule), call])
+        super().__init__(title, lines, _YES, "save the rule and allow", [("the rule", rule), call])
         self._edit = edit
 
     def keys(self) -> Keys:
@@ -64,23 +71,23 @@ class PatternForm(FormScreen[str]):
 
     SEND = "review the rule"
 
-    def __init__(self, request: Approval, pattern: str) -> None:
+    def __init__(self, request: Approval, pattern: str, scope: str) -> None:
         super().__init__("The rule's pattern")
-        self._request, self._pattern = request, pattern
+        self._request, self._pattern, self._scope = request, pattern, scope
 
     def rows(self) -> Iterable[Widget]:
         help = _HELP.get(self._request.tool, "* matches anything")
         yield row("covers", TextField(value=self._pattern, id="pattern"), note=help)
 
     def preview(self) -> Content:
-        return Content(safe(preview_rule(self._request, self.query_one("#pattern", TextField).text)))
+        return Content(safe(preview_rule(self._request, self.query_one("#pattern", TextField).text, self._scope)))
 
     def read(self) -> str:
         from lumen_tui.actions.approvals import rule_for  # only once a pattern was typed
 
         text = self.query_one("#pattern", TextField).text.strip()
         try:
-            return rule_for(self._request, text, by="", now=0.0).pattern
+            return rule_for(self._request, text, self._scope, by="", now=0.0).pattern
         except ActionError as error:
             raise Invalid(str(error), "pattern") from error
 
@@ -168,41 +175,46 @@ class Answers:
         )
 
     def always(self, request: Approval | None) -> None:
-        """Yes for good: the rule is shown before it is saved."""
+        """Yes for more than once: how far is asked, and the rule is shown before it is saved."""
         requests = [request] if request else []
         if not self._may("allow always", requests) or request is None:
             return
         if obstacle := no_rule(request):
             self._screen.say(f"allow always: {obstacle}", True)
             return
-        host, exact = host_of(self._app), whole_call(request) if request.tool in COMMANDS else ""
-        if host is None or not exact or not request.rule.endswith(" *"):
-            self._show_rule(request, request.rule)
-            return
-        rules = (exact, request.rule)
-        ways = ("this exact command", one_line(request.rule, 40))
-        host.verdicts.ask(Verdict("allow always", ways, lambda place: self._show_rule(request, rules[place])))
+        if (host := host_of(self._app)) is not None:
+            ways = reaches(request.role)
+            host.verdicts.ask(Verdict("allow always", ways, lambda place: self._always_as_far(request, place)))
 
-    def _show_rule(self, request: Approval, pattern: str) -> None:
+    def _always_as_far(self, request: Approval, place: int) -> None:
+        scope = (TASK, ROLE, ROLE)[place]
+        if place == 2:
+            form = PatternForm(request, request.rule, scope)
+            self._app.push_screen(form, lambda typed: self._show_rule(request, typed, scope) if typed else None)
+            return
+        exact = request.tool in COMMANDS and request.rule.endswith(" *")
+        self._show_rule(request, whole_call(request) if exact else request.rule, scope)
+
+    def _show_rule(self, request: Approval, pattern: str, scope: str) -> None:
         reason = self._risk(request)
         risk = [f"Risk is high: {reason}."] if reason else []
         others = [other for other in self._needs_host.waiting() if other.id != request.id]
-        saved = AllowRule(request.tool, request.role, pattern, request.folder, request.unwalled)
-        count = len(also_covered(saved, others))
+        count = len(also_covered(rule_of(request, pattern, scope), others))
         also = [f"It also allows {words.plural(count, 'other call')} that wait{'s' if count == 1 else ''} now."]
         undo = key_of(self._app.screen, "undo")
         lines = [f"This rule will be saved in operator.toml; {undo} removes it again.", *(also if count else ()), *risk]
-        rule = preview_rule(request, pattern)
-        dialog = RuleConfirm(lines, _YES, rule, lambda: self._edit_rule(request, pattern), _quoted(request))
-        self._app.push_screen(dialog, lambda sure: self._always(request, pattern) if sure else None)
+        title = "Allow always?" if scope == ROLE else "Allow until this task ends?"
+        edit = partial(self._edit_rule, request, pattern, scope)
+        dialog = RuleConfirm(title, lines, preview_rule(request, pattern, scope), edit, _quoted(request))
+        self._app.push_screen(dialog, lambda sure: self._always(request, pattern, scope) if sure else None)
 
-    def _edit_rule(self, request: Approval, pattern: str) -> None:
-        form = PatternForm(request, pattern)
-        self._app.push_screen(form, lambda typed: self._show_rule(request, typed or pattern))
+    def _edit_rule(self, request: Approval, pattern: str, scope: str) -> None:
+        form = PatternForm(request, pattern, scope)
+        self._app.push_screen(form, lambda typed: self._show_rule(request, typed or pattern, scope))
 
-    def _always(self, request: Approval, pattern: str) -> None:
+    def _always(self, request: Approval, pattern: str, scope: str) -> None:
         own = pattern if pattern != request.rule else ""
-        self.send([request.id], AllowAlways(approval_id=request.id, hash=request.hash, pattern=own))
+        self.send([request.id], AllowAlways(approval_id=request.id, hash=request.hash, pattern=own, scope=scope))
 
     def _risk(self, request: Approval) -> str:
         return high(request, self._needs_host.sandbox(request))

@@ -21,7 +21,7 @@ from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.reasons import REASONS
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.kit.verdict import shown_answers
-from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
+from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost, reaches
 from lumen_tui.tui.screens.approval_page import Around, ages, answer_words, as_text, call_part, page, whole
 
 _MOST_OTHERS = 6  # waiting ones that the frame names
@@ -69,7 +69,7 @@ class ApprovalPaper(DetailScreen[str]):
         helps = {
             "answer_allow": "this call, once",
             "answer_deny": f"{shown_answers(REASONS['approval.deny'], None)}  {key_of(self, 'verdict_write')} another",
-            "answer_always": "how far: shows the rule, and lets you narrow it",
+            "answer_always": shown_answers(reaches(self._request.role if self._request else ""), None),
             "answer_snooze": "for an hour",
             "approval_expand": "the raw call and its hash",
         }

@@ -14,6 +14,7 @@ from lumen_program import Child, start_worker
 from lumen_questions import asking_role
 from lumen_task import TaskFolder
 
+from lumen_tui.cli.main import main
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash
 from lumen_tui.storage import locks
@@ -38,6 +39,21 @@ def folder(tmp_path: Path) -> StateFolder:
 @pytest.fixture
 def store(folder: StateFolder) -> Store:
     return folder.store
+
+
+@pytest.fixture
+def run(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """`run(words…)` gives exit code, stdout, stderr."""
+    monkeypatch.setattr("lumen_tui.cli.session.time.time", lambda: NOW + 60)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        code = main(["--state", str(store.root), "--operator", "ann", *words])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import tomllib
 import pytest
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.main import main
 from lumen_tui.storage import files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store import approvals
@@ -147,19 +146,6 @@ def test_a_broken_rule_allows_nothing_and_is_named(store):
     config, problems = load_config(store.layout)
     assert config.allow == ()
     assert [problem.where.partition(":")[0] for problem in problems] == ["operator.toml"]
-
-
-@pytest.fixture
-def run(store, capsys, monkeypatch):
-    """`run(words…)` gives exit code, stdout, stderr."""
-    monkeypatch.setattr("lumen_tui.cli.session.time.time", lambda: NOW + 60)
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(["--state", str(store.root), "--operator", "ann", *words])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -124,14 +124,48 @@ async def test_always_shows_the_rule_and_saves_it(desk: Any, open_room: Any) -> 
         await room.press("exclamation_mark")
         await room.sees("Needs you: 1")
         await room.press("A")
+        await room.sees("1 this task", "2 each task of builder", "3 your pattern")
+        await room.press("2")
         await room.sees("Allow always?", "builder may always use shell on: make test, without asking")
-        await room.press("A", "y", "enter")
+        await room.press("y", "enter")
         assert desk.answer(request) is None
         await room.sees("Needs you: 1")
-        await room.press("A", "a")
+        await room.press("A", "2", "a")
         await room.until(lambda: desk.answer(request))
         await room.until(lambda: load_config(desk.store.layout)[0].allow)
         assert [rule.pattern for rule in load_config(desk.store.layout)[0].allow] == ["make test"]
+
+
+async def test_for_this_task_alone_is_one_of_the_ways_to_allow_more_than_once(desk: Any, open_room: Any) -> None:
+    request = desk.ask("make test")
+    async with open_room(desk, size=(80, 24)) as room:
+        await room.press("exclamation_mark", "enter", "A")
+        await room.sees("1 this task", "2 each task of builder", "3 your pattern")
+        await room.press("1")
+        await room.sees(
+            "Allow until this task ends?", "builder may use shell on: make test, without asking, until task"
+        )
+        await room.press("a")
+        await room.until(lambda: load_config(desk.store.layout)[0].allow)
+        assert [rule.task for rule in load_config(desk.store.layout)[0].allow] == [request.task_id]
+        assert desk.answer(request).allowed
+        await room.press("u")
+        await room.until(lambda: not load_config(desk.store.layout)[0].allow)
+
+
+async def test_a_rule_that_is_written_is_shown_before_it_is_saved(desk: Any, open_room: Any) -> None:
+    request = desk.ask("git push origin main")
+    async with open_room(desk) as room:
+        await room.press("exclamation_mark", "enter", "A", "3")
+        await room.sees("The rule's pattern", "git push origin main")
+        await room.press("escape")
+        await room.until(lambda: not room.app.query("PatternForm"))
+        assert desk.answer(request) is None
+        await room.press("A", "3", *["backspace"] * 4, "asterisk", "enter")
+        await room.sees("Allow always?", "on: git push origin *, without asking")
+        await room.press("a")
+        await room.until(lambda: load_config(desk.store.layout)[0].allow)
+        assert [rule.pattern for rule in load_config(desk.store.layout)[0].allow] == ["git push origin *"]
 
 
 async def test_an_answer_is_taken_back_until_a_worker_took_it(desk: Any, open_room: Any) -> None:
@@ -275,7 +309,7 @@ async def test_always_says_how_many_other_calls_it_answers(desk: Any, open_room:
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
         await room.sees("Needs you: 2")
-        await room.press("A")
+        await room.press("A", "2")
         await room.sees("Allow always?", "It also allows 1 other call that waits now.")
         await room.press("a")
         await room.until(lambda: desk.answer(first) and desk.answer(second))

@@ -67,7 +67,7 @@ def test_the_words_for_each_way_in_which_a_question_ends() -> None:
 async def test_the_pattern_of_a_rule_is_edited_before_it_is_saved(desk: Any, open_room: Any) -> None:
     request = desk.ask("make test")
     async with open_room(desk) as room:
-        await room.press("n", "A")
+        await room.press("n", "A", "2")
         await room.sees("Allow always?", "on: make test, without asking", "a save the rule")
         await room.press("e")
         await room.sees("The rule's pattern")
@@ -188,6 +188,6 @@ def test_a_rule_of_another_pattern_is_on_file_as_it_was_shown(desk: Any) -> None
     desk.do("approval.allow_always", approval_id=request.id, pattern="make *", hash=request.hash)
     rule = load_config(desk.store.layout)[0].allow[0]
     assert msgspec.structs.asdict(rule) | {"at": ""} == {
-        "tool": "shell", "role": "builder", "pattern": "make *", "folder": "", "unwalled": False, "by": "ann",
-        "at": "",
+        "tool": "shell", "role": "builder", "pattern": "make *", "folder": "", "unwalled": False, "task": "",
+        "by": "ann", "at": "",
     }  # fmt: skip
