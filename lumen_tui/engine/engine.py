@@ -69,6 +69,7 @@ class Engine:
         from lumen_tui.engine.evolution.learning import Learning
         from lumen_tui.engine.freshness import Freshness
         from lumen_tui.engine.loops.loops import Arrivals, MainLoop
+        from lumen_tui.engine.mouths.mouths import Mouths
         from lumen_tui.engine.queue_journal import QueueJournal
         from lumen_tui.engine.schedules.scheduler import Scheduler
 
@@ -95,6 +96,7 @@ class Engine:
         self.chat = ChatTurns(store, log, supervisor) if chat else None
         self.learning = Learning(layout, log)
         self.queue = QueueJournal(layout, clock)
+        self.mouths = Mouths(layout, clock, log)
         self.schedules = Scheduler(store, log, supervisor.dispatcher.watch_fd)
         self._lease: Lease | None = lease
         self._loops = loops
@@ -184,6 +186,7 @@ class Engine:
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
         self.schedules.close()
+        self.mouths.close()
         self.queue.close()
         if self.chat is not None:
             self.chat.close()
@@ -225,6 +228,7 @@ class Engine:
         if self.chat is not None:
             self.chat.poll(self.config, now, refusal=self._why_no_turn(), loop=self.loop.at_work)
         self.queue.poll(self.config.notify, now)
+        self.mouths.hear(self.queue.waiting, self.config, now)
         return requests, supervised
 
     def beat(self, now: float, reason: str = "timer") -> BeatReport:

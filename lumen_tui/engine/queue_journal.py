@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from lumen_tui.model.attention import Queue
 from lumen_tui.model.notify_config import NotifyConfig
-from lumen_tui.model.transition_rules import ages_of, due, next_due
-from lumen_tui.model.transitions import QueueHistory, Transition, TransitionKind
+from lumen_tui.model.transition_rules import ages_of, due, item_of, next_due
+from lumen_tui.model.transitions import OpenItem, QueueHistory, Transition, TransitionKind
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.queries.transitions import with_endings
 from lumen_tui.storage import files, origin
@@ -35,6 +35,7 @@ class QueueJournal:
         self._reader.clocks = clocks_of(clock)
         self._mark: object = None
         self._next = 0.0  # when time alone may make a transition
+        self.waiting: tuple[OpenItem, ...] = ()  # what is on the queue, with its transitions, as of the last look
 
     def close(self) -> None:
         """Close every journal."""
@@ -62,6 +63,7 @@ class QueueJournal:
         book = self._reader.transitions
         written = book.record(lambda history: self._missing(history, due(history, queue.shown, now, ages), queue))
         self._mark = self._reader.mark()
+        self.waiting = book.history.among({item_of(need) for need in queue.shown})
         self._next = min(now + _AGES, next_due(book.history, queue.shown, ages))
         return written
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from lumen_tui.model.notify_config import NotifyConfig
-from lumen_tui.model.notifying import Receipts, Telling, telling
+from lumen_tui.model.notifying import Message, Receipts, Telling, telling
 from lumen_tui.model.schedules import ScheduleError
 from lumen_tui.model.snapshot import EngineLife, Need, Snapshot
 from lumen_tui.model.transition_rules import ages_of, due, item_of
@@ -22,10 +22,18 @@ _UNLIMITED = 1_000_000
 
 
 class Mouth:
-    """One mouth by its name, such as `terminal ana`. Its calls touch the disk; not for use by two threads at once."""
+    """One mouth by its name, such as `terminal ana`. Its calls touch the disk; not for use by two threads at once.
 
-    def __init__(self, layout: Layout, name: str) -> None:
+    One that `sends` calls `settle` with what came of each message, and is given again what failed.
+    """
+
+    def __init__(self, layout: Layout, name: str, *, sends: bool = False) -> None:
         self._book = ReceiptBook(layout, name)
+        self._sends = sends
+
+    def close(self) -> None:
+        """Close the journal of receipts."""
+        self._book.close()
 
     def take(self, items: tuple[OpenItem, ...], config: NotifyConfig, now: float, *, shown: bool = False) -> Telling:
         """Return what to tell of these items now; its receipts are written. Raise files.StoreError.
@@ -38,7 +46,19 @@ class Mouth:
         def decide(receipts: Receipts) -> Telling:
             return telling(items, receipts, rules, now, offset)
 
-        return self._book.tell(items, decide, now, shown=shown)
+        return self._book.tell(items, decide, now, shown=shown, sends=self._sends)
+
+    def peek(self, items: tuple[OpenItem, ...], config: NotifyConfig, now: float) -> float:
+        """Return when there is something to tell of these items next, in seconds since 1970; nothing is written."""
+        told = telling(items, self._book.receipts, config, now, zone_offset(config, now))
+        return now if told.transitions else told.again
+
+    def settle(
+        self, message: Message, items: tuple[OpenItem, ...], outcome: str, now: float, *, problem: str = ""
+    ) -> None:
+        """Record what came of sending a message. Raise files.StoreError."""
+        told = Telling(message.transitions, digest=message.digest)
+        self._book.settle(told, items, outcome, now, problem=problem)
 
 
 def own_items(snapshot: Snapshot) -> tuple[OpenItem, ...]:

@@ -1,10 +1,13 @@
-"""[notify]: which transitions of the attention queue are told, how an open room does it, and the quiet hours."""
+"""[notify]: which transitions of the attention queue are told, by which mouths, and the quiet hours.
+
+A secret is never a setting: `env:NAME` names the variable and `file:PATH` the file that holds it.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 _MINUTE = 60.0  # seconds
 
@@ -36,6 +39,39 @@ URGENT: tuple[Kind, ...] = (
 )
 
 
+_REFERENCE = r"env:[A-Za-z_][A-Za-z0-9_]*|file:[^\0\n]+"
+_URL = r"https://[^\s@#]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/[^\s@#]*)?"
+_Secret = Annotated[str, Meta(pattern=rf"^(|{_REFERENCE})$")]
+_Address = Annotated[str, Meta(pattern=rf"^(|{_REFERENCE}|{_URL})$")]  # one with a secret in it is a reference
+_Topic = Annotated[str, Meta(pattern=rf"^(|{_REFERENCE}|[A-Za-z0-9_-]{{1,64}})$")]
+_Patience = Annotated[float, Meta(ge=0.1, le=300)]
+
+
+class CommandMouthConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[notify.command]: a command of the operator's for each message"""
+
+    run: str = ""  # for a shell; what is told stands in $LUMEN_TITLE and other variables
+    seconds: _Patience = 10.0  # until it is ended
+
+
+class WebhookConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[notify.webhook]: one POST of JSON for each message"""
+
+    url: _Address = ""
+    secret: _Secret = ""  # with which each is signed
+    seconds: _Patience = 10.0
+
+
+class NtfyConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[notify.ntfy]: messages to phones"""
+
+    server: _Address = "https://ntfy.sh"
+    topic: _Topic = ""
+    token: _Secret = ""  # with which the topic may be written to
+    click: str = ""  # what a tap opens
+    seconds: _Patience = 10.0
+
+
 class NotifyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[notify]: what is told of what needs you, how, and when not"""
 
@@ -48,6 +84,10 @@ class NotifyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     aged_hours: tuple[Annotated[float, Meta(gt=0, le=8760)], ...] = (1.0, 24.0)  # told again after waiting so long
     closing_minutes: Annotated[float, Meta(ge=0, le=10_080)] = 10.0  # and so long before it expires; 0: never
     most: Annotated[int, Meta(ge=1, le=100)] = 5  # messages within five minutes; more become one digest
+    tries: Annotated[int, Meta(ge=1, le=20)] = 8  # of one message that could not be sent, ever further apart
+    command: CommandMouthConfig = field(default_factory=CommandMouthConfig)
+    webhook: WebhookConfig = field(default_factory=WebhookConfig)
+    ntfy: NtfyConfig = field(default_factory=NtfyConfig)
 
 
 def quiet_until(quiet: str, now: float, zone_offset: float = 0.0) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from enum import StrEnum
 
 from msgspec import Struct
@@ -98,6 +99,10 @@ class QueueHistory:
                 self.snoozed.add(item)
         elif known := self.open.get(item):
             self.open[item] = OpenItem((*known.transitions, transition))
+
+    def among(self, names: Set[str]) -> tuple[OpenItem, ...]:
+        """Return the items with these names."""
+        return tuple(item for name, item in self.open.items() if name in names)
 
 
 def words_of(transition: Transition) -> str:

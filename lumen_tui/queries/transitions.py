@@ -10,12 +10,14 @@ import msgspec
 from lumen_tui.model import times
 from lumen_tui.model.approvals import EXPIRED, Decision
 from lumen_tui.model.attention import CHANGES, PROPOSALS, unsnoozed
+from lumen_tui.model.notifying import ToldTransition
 from lumen_tui.model.records import AuditEntry
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import Ending, QueueHistory, Transition
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store import approvals
+from lumen_tui.store.attention.receipts import newest_receipts
 from lumen_tui.store.attention.transitions import newest_first
 from lumen_tui.store.audit import journal
 
@@ -28,6 +30,15 @@ _ASKED = (Need.APPROVAL, Need.QUESTION)
 def newest(layout: Layout, limit: int) -> tuple[Transition, ...]:
     """Return the last transitions, the newest first, their texts safe."""
     return tuple(islice(newest_first(layout), limit))
+
+
+def with_told(layout: Layout, transitions: Iterable[Transition]) -> tuple[ToldTransition, ...]:
+    """Return transitions with the mouths that told them."""
+    receipts = newest_receipts(layout)
+    return tuple(
+        ToldTransition(**msgspec.structs.asdict(each), told=tuple(receipts.get(each.id, {}).values()))
+        for each in transitions
+    )
 
 
 def with_endings(

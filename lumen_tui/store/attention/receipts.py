@@ -1,7 +1,8 @@
 """Receipts of the mouths that tell of transitions: written before anything is told, under the journal's lock.
 
-So of two mouths of one name (two rooms of one operator) one tells. A mouth that dies in between has told nothing, and
-nothing tells it again: a bell that did not ring is better than one that rings for ever.
+So of two mouths of one name (two rooms of one operator) one tells. A terminal that dies in between has told nothing,
+and nothing tells it again: a bell that did not ring is better than one that rings for ever. A mouth that sends writes a
+second one with what came of it; without that, whoever has its name next sends again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.notifying import REPEAT, Receipts, Telling, ToldReceipt, receipts_for
+from lumen_tui.model.notifying import (
+    REPEAT,
+    SENDING,
+    Receipts,
+    Telling,
+    ToldReceipt,
+    receipts_for,
+    with_outcome,
+)
 from lumen_tui.model.transitions import OpenItem
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower, Journal, encode
@@ -60,9 +69,18 @@ class ReceiptBook:
             self.receipts.take(receipt)
 
     def tell(
-        self, items: Iterable[OpenItem], decide: Callable[[Receipts], Telling], now: float, *, shown: bool = False
+        self,
+        items: Iterable[OpenItem],
+        decide: Callable[[Receipts], Telling],
+        now: float,
+        *,
+        shown: bool = False,
+        sends: bool = False,
     ) -> Telling:
-        """Return what to tell now, once its receipts are durable. Raise files.StoreError, and nothing is to be told."""
+        """Return what to tell now, once its receipts are durable. Raise files.StoreError, and nothing is to be told.
+
+        A mouth that `sends` calls `settle` with what came of each message.
+        """
         self.refresh()
         told = decide(self.receipts)
         if not told.transitions:
@@ -70,10 +88,29 @@ class ReceiptBook:
         with files.locked_log(self._layout.told) as fd:
             self.refresh()
             told = decide(self.receipts)
-            lines = [encode(receipt) for receipt in receipts_for(self._mouth, told, items, now, shown=shown)]
-            if lines:
-                files.append_locked(fd, b"".join(lines))
+            written = receipts_for(self._mouth, told, items, now, shown=shown)
+            if sends:
+                written = with_outcome(written, self.receipts, SENDING)
+            if written:
+                files.append_locked(fd, b"".join([encode(receipt) for receipt in written]))
         return told
+
+    def settle(self, told: Telling, items: Iterable[OpenItem], outcome: str, now: float, *, problem: str = "") -> None:
+        """Write what came of sending; where the disk takes nothing, this process knows it all the same."""
+        self.refresh()
+        written = with_outcome(receipts_for(self._mouth, told, items, now), self.receipts, outcome, problem)
+        for receipt in written:
+            self.receipts.take(receipt)
+        Journal(self._layout.told).append_all(written)
+
+
+def newest_receipts(layout: Layout) -> dict[str, dict[str, ToldReceipt]]:
+    """Return by transition and mouth the last receipt, for what was told for a person to hear."""
+    receipts: dict[str, dict[str, ToldReceipt]] = {}
+    for receipt in Journal(layout.told).records(ToldReceipt):
+        if not receipt.shown:
+            receipts.setdefault(receipt.transition, {})[receipt.mouth] = receipt
+    return receipts
 
 
 def shorten(layout: Layout, open_ids: set[str], now: float) -> None:

@@ -9,9 +9,10 @@ from rich.segment import Segment
 from textual.app import App
 
 from lumen_tui.model import times
+from lumen_tui.model.notifying import ToldTransition, told_words
 from lumen_tui.model.text import humanize, one_line
-from lumen_tui.model.transitions import Transition, TransitionKind, words_of
-from lumen_tui.queries.transitions import newest
+from lumen_tui.model.transitions import TransitionKind, words_of
+from lumen_tui.queries.transitions import newest, with_told
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, host_of
@@ -23,13 +24,13 @@ _HOW = 28  # cells
 _LIMIT = 2000  # transitions that are read at most
 
 
-class TransitionRows(Rows[Transition]):
+class TransitionRows(Rows[ToldTransition]):
     """When, which kind of need, what happened to it, and what it was."""
 
-    def key(self, row: Transition) -> str:
+    def key(self, row: ToldTransition) -> str:
         return row.id
 
-    def line(self, row: Transition, width: int, selected: bool, marked: bool) -> list[Segment]:
+    def line(self, row: ToldTransition, width: int, selected: bool, marked: bool) -> list[Segment]:
         ink = self.look.ink
         gone = row.kind is TransitionKind.GONE
         cells = (
@@ -40,34 +41,35 @@ class TransitionRows(Rows[Transition]):
         )
         return line(width, cells)
 
-    def words(self, row: Transition) -> str:
+    def words(self, row: ToldTransition) -> str:
         return one_line(f"{row.at} {row.need} {words_of(row)} {row.target} {row.text}")
 
-    def fields(self, row: Transition) -> dict[str, str]:
+    def fields(self, row: ToldTransition) -> dict[str, str]:
         return {"kind": row.kind.value, "need": row.need, "by": row.by, "target": row.target}
 
 
-class NotificationsScreen(LoadedSheet[Transition, Sequence[Transition]]):
+class NotificationsScreen(LoadedSheet[ToldTransition, Sequence[ToldTransition]]):
     """The journal of what needs a person; enter shows one in full."""
 
     EMPTY = "Nothing needed you yet. What does is recorded here, with who answered it."
 
     def __init__(self, layout: Layout, now: float) -> None:
-        super().__init__("Notifications", now, lambda: newest(layout, _LIMIT))
+        super().__init__("Notifications", now, lambda: with_told(layout, newest(layout, _LIMIT)))
 
     def rows_view(self) -> TransitionRows:
         return TransitionRows(appearance_of(self.app))
 
-    def _loaded(self, transitions: Sequence[Transition]) -> None:
+    def _loaded(self, transitions: Sequence[ToldTransition]) -> None:
         fill(self, transitions, "Notifications", words.plural(len(transitions), "transition"))
 
-    def opened(self, row: Transition) -> None:
+    def opened(self, row: ToldTransition) -> None:
         facts: list[Fact] = [
             ("when", times.dated(row.moment, self._now)),
             ("what", words_of(row)),
             ("need", row.need),
             ("about", row.target or "–"),
             ("expires", times.dated(times.epoch(row.closes), self._now) if row.closes else "never"),
+            ("told by", told_words(row.told) or "–"),
             ("id", row.id),
         ]
         self.app.push_screen(ReadingScreen(f"{row.need} {row.kind}", humanize(row.text), facts))

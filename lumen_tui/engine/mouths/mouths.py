@@ -1,0 +1,172 @@
+"""The threads in which an engine's mouths send: the beat hands them what waits, and never waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import NamedTuple
+
+from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.mouths.senders import Origin, configured, sender
+from lumen_tui.engine.mouths.sending import NotSent
+from lumen_tui.engine.telling import Mouth
+from lumen_tui.model.config import Config
+from lumen_tui.model.notify_config import NotifyConfig
+from lumen_tui.model.notifying import FAILED, REFUSED, SENT, Message, messages
+from lumen_tui.model.text import one_line
+from lumen_tui.model.transitions import OpenItem
+from lumen_tui.storage import files
+from lumen_tui.storage.clock import Clock
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings.secrets import SecretMissing
+
+_NEVER = float("inf")
+_LATER = 30.0  # seconds until the next look where the disk took no receipt
+_FAREWELL = 3.0  # seconds that an engine which ends gives to what is to be sent, and again to what it ends
+
+
+class _News(NamedTuple):
+    items: tuple[OpenItem, ...]
+    config: NotifyConfig
+    origin: Origin
+
+
+class Mouths:
+    """Every mouth that the settings turn on. For one thread; `hear` costs nothing where nothing changed."""
+
+    def __init__(self, layout: Layout, clock: Clock, log: EventLog) -> None:
+        self._layout = layout
+        self._clock = clock
+        self._log = log
+        self._speakers: dict[str, Speaker] = {}
+        self._heard: _News | None = None
+
+    def hear(self, items: tuple[OpenItem, ...], config: Config, now: float) -> None:
+        """Hand on what waits by the journal and is on the queue; wake a mouth whose next try is due.
+
+        That a mouth fails, and that it works again, becomes an event.
+        """
+        news = _News(items, config.notify, Origin(str(self._layout.root), config.agent.name))
+        if self._heard is None or news != self._heard:
+            self._heard = news
+            self._hand_on(news)
+        for speaker in self._speakers.values():
+            if speaker.again <= now:
+                speaker.wake()
+            for note in speaker.notes():
+                self._log.add("mouth", note, now)
+
+    def _hand_on(self, news: _News) -> None:
+        names = configured(news.config)
+        for name in self._speakers.keys() - set(names):
+            self._speakers.pop(name).end()
+        for name in names:
+            if name not in self._speakers:
+                self._speakers[name] = Speaker(name, self._layout, self._clock)
+                self._speakers[name].start()
+            self._speakers[name].take(news)
+
+    def close(self) -> None:
+        """End every mouth. What is to be sent now gets a moment; what was not sent is in the receipts."""
+        for speaker in self._speakers.values():
+            speaker.end(rest=True)
+        for speaker in self._speakers.values():
+            speaker.join(_FAREWELL)
+            speaker.end()
+        for speaker in self._speakers.values():
+            speaker.join(_FAREWELL)
+
+
+class Speaker(threading.Thread):
+    """One mouth: decides what to tell, sends it, and records what came of it."""
+
+    def __init__(self, name: str, layout: Layout, clock: Clock) -> None:
+        super().__init__(name=f"mouth-{name}", daemon=True)
+        self.again = _NEVER  # when there is something to do because of the time alone, in seconds since 1970
+        self._mouth_name = name
+        self._mouth = Mouth(layout, name, sends=True)
+        self._clock = clock
+        self._woken = threading.Condition()
+        self._news: _News | None = None
+        self._fresh = self._ending = False
+        self._over = threading.Event()
+        self._failing = ""
+        self._notes: deque[str] = deque(maxlen=100)
+
+    def take(self, news: _News) -> None:
+        """Take what waits now, in place of what was handed on before."""
+        with self._woken:
+            self._news, self._fresh = news, True
+            self._woken.notify()
+
+    def wake(self) -> None:
+        """Look again."""
+        with self._woken:
+            self._fresh = True
+            self._woken.notify()
+
+    def end(self, *, rest: bool = False) -> None:
+        """Ask for the end, with `rest` after what is to be sent now; else a command that runs is ended."""
+        if not rest:
+            self._over.set()
+        with self._woken:
+            self._ending = True
+            self._woken.notify()
+
+    def notes(self) -> list[str]:
+        """Return what there is to report since the last call."""
+        return [self._notes.popleft() for _ in range(len(self._notes))]
+
+    def run(self) -> None:
+        while (news := self._next()) is not None:
+            try:
+                self._tell(news)
+            except (files.StoreError, OSError):
+                self.again = self._clock.now() + _LATER
+        self._mouth.close()
+
+    def _next(self) -> _News | None:
+        """Wait for news or for the time of the next try; None at the end."""
+        with self._woken:
+            while not (self._ending or (self._news is not None and self._fresh)):
+                left = self.again - self._clock.now()
+                if left <= 0:
+                    break
+                self._woken.wait(None if self.again == _NEVER else min(left, threading.TIMEOUT_MAX))
+            over = self._over.is_set() or (self._ending and not self._fresh)
+            self._fresh = False
+            return None if over else self._news
+
+    def _tell(self, news: _News) -> None:
+        """Send all that is due. What failed comes back with the next look, which is then."""
+        self.again = _NEVER
+        told = self._mouth.take(news.items, news.config, self._clock.now())
+        failed = False
+        for message in messages(told, news.origin.agent):
+            if self._over.is_set():
+                return
+            failed |= not self._deliver(message, news)
+        now = self._clock.now()
+        self.again = self._mouth.peek(news.items, news.config, now) if failed else told.again
+
+    def _deliver(self, message: Message, news: _News) -> bool:
+        outcome, problem = SENT, ""
+        try:
+            sender(self._mouth_name, news.config, news.origin, self._over).send(message, self._clock.now())
+        except NotSent as error:
+            outcome, problem = REFUSED if error.final else FAILED, str(error)
+        except SecretMissing as error:
+            outcome, problem = FAILED, str(error)
+        except Exception as error:  # noqa: BLE001 - whatever a server answers, the mouth outlives it and says so
+            outcome, problem = FAILED, one_line(f"{type(error).__name__}: {error}", 160)
+        self._report(problem)
+        self._mouth.settle(message, news.items, outcome, self._clock.now(), problem=problem)
+        return outcome == SENT
+
+    def _report(self, problem: str) -> None:
+        """Note the first failure of a row, and that it is over."""
+        if problem and not self._failing:
+            self._notes.append(f"{self._mouth_name} cannot tell you: {problem}")
+        elif self._failing and not problem:
+            self._notes.append(f"{self._mouth_name} tells you again")
+        self._failing = problem

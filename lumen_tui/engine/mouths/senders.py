@@ -1,0 +1,175 @@
+"""The mouths by which a message leaves: a command, a webhook, ntfy; and which of them the settings name."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from lumen_tui.engine import own_commands
+from lumen_tui.engine.mouths.sending import NotSent, Sender
+from lumen_tui.model.notify_config import CommandMouthConfig, NotifyConfig, NtfyConfig, WebhookConfig
+from lumen_tui.model.notifying import Message
+from lumen_tui.model.snapshot import Need
+from lumen_tui.model.text import one_line
+from lumen_tui.model.transitions import TransitionKind
+from lumen_tui.store.settings.secrets import SecretMissing, resolve
+
+COMMAND, WEBHOOK, NTFY = "command", "webhook", "ntfy"
+_AT_ONCE = (Need.ENGINE, Need.APPROVAL, Need.QUESTION, Need.P0_SIGNAL)
+_USUAL, _HIGH, _MAX = 3, 4, 5  # ntfy's priorities
+
+
+class Origin(NamedTuple):
+    """Whose messages they are."""
+
+    root: str  # the state folder
+    agent: str
+
+
+def configured(config: NotifyConfig) -> tuple[str, ...]:
+    """Return the mouths that the settings turn on."""
+    on = {COMMAND: config.command.run, WEBHOOK: config.webhook.url, NTFY: config.ntfy.topic}
+    return tuple(name for name, setting in on.items() if setting)
+
+
+def sender(name: str, config: NotifyConfig, origin: Origin, stop: threading.Event) -> Sender:
+    """Return the sender of a mouth. `stop` ends a command that runs."""
+    make: dict[str, Callable[[], Sender]] = {
+        COMMAND: lambda: CommandSender(config.command, origin, stop),
+        WEBHOOK: lambda: WebhookSender(config.webhook, origin),
+        NTFY: lambda: NtfySender(config.ntfy),
+    }
+    return make[name]()
+
+
+def problem_of(
+    name: str, config: NotifyConfig, origin: Origin, stop: threading.Event, message: Message, now: float
+) -> str:
+    """Send a message by a mouth; return why it did not go out, empty where it did."""
+    try:
+        sender(name, config, origin, stop).send(message, now)
+    except (NotSent, SecretMissing) as error:
+        return str(error)
+    return ""
+
+
+class CommandSender:
+    """Runs the operator's own command. What is told reaches it in variables, never in its text."""
+
+    def __init__(self, config: CommandMouthConfig, origin: Origin, stop: threading.Event) -> None:
+        self._config = config
+        self._origin = origin
+        self._stop = stop
+
+    def send(self, message: Message, now: float) -> None:
+        del now
+        finished = own_commands.run(self._config.run, self._variables(message), self._config.seconds, self._stop)
+        if self._stop.is_set() and finished.why:
+            raise NotSent("ended with the engine")
+        if finished.why:
+            raise NotSent(one_line(finished.why, 160))
+        if finished.code:
+            said = one_line(finished.output[-400:], 120)
+            raise NotSent(f"the command ended with {finished.code}{f': {said}' if said else ''}")
+
+    def _variables(self, message: Message) -> dict[str, str]:
+        last = message.transitions[-1]
+        return {
+            "LUMEN_STATE": self._origin.root,
+            "LUMEN_AGENT": one_line(self._origin.agent, 60),
+            "LUMEN_MESSAGE": message.id,
+            "LUMEN_TITLE": message.title,
+            "LUMEN_BODY": message.body,
+            "LUMEN_COUNT": str(len(message.transitions)),
+            "LUMEN_KIND": "digest" if message.digest else last.kind.value,
+            "LUMEN_NEED": last.need,
+            "LUMEN_ID": last.target,
+        }
+
+
+class WebhookSender:
+    """One POST of JSON, signed as Standard Webhooks has it (standardwebhooks.com): id, time and body, HMAC-SHA256."""
+
+    def __init__(self, config: WebhookConfig, origin: Origin) -> None:
+        self._config = config
+        self._origin = origin
+
+    def send(self, message: Message, now: float) -> None:
+        from lumen_tui.engine.mouths.http import post
+
+        config = self._config
+        url = resolve("notify.webhook.url", config.url, os.environ)
+        secret = resolve("notify.webhook.secret", config.secret, os.environ)
+        body = msgspec.json.encode(self._record(message))
+        headers = {"Content-Type": "application/json", "webhook-id": message.id, "webhook-timestamp": f"{now:.0f}"}
+        if secret:
+            headers["webhook-signature"] = signature(secret, message.id, f"{now:.0f}", body)
+        post(url, body, headers, config.seconds)
+
+    def _record(self, message: Message) -> dict[str, object]:
+        return {
+            "id": message.id,
+            "agent": one_line(self._origin.agent, 60),
+            "title": message.title,
+            "text": f"{message.title}\n{message.body}",
+            "body": message.body,
+            "digest": message.digest,
+            "items": [
+                {"kind": each.kind, "need": each.need, "target": each.target, "text": each.text, "at": each.at}
+                for each in message.transitions
+            ],
+        }
+
+
+def signature(secret: str, number: str, moment: str, body: bytes) -> str:
+    """Return `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`; `whsec_` begins a key in base64."""
+    key = secret.encode()
+    if secret.startswith("whsec_"):
+        try:
+            key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        except ValueError as error:
+            raise NotSent("notify.webhook.secret: what follows whsec_ is no base64", final=True) from error
+    signed = b".".join((number.encode(), moment.encode(), body))
+    return f"v1,{base64.b64encode(hmac.digest(key, signed, 'sha256')).decode()}"
+
+
+class NtfySender:
+    """Publishes to a topic as JSON (docs.ntfy.sh/publish): title, priority, tags, what a tap opens."""
+
+    def __init__(self, config: NtfyConfig) -> None:
+        self._config = config
+
+    def send(self, message: Message, now: float) -> None:
+        from lumen_tui.engine.mouths.http import post
+
+        del now
+        config = self._config
+        token = resolve("notify.ntfy.token", config.token, os.environ)
+        server = resolve("notify.ntfy.server", config.server, os.environ)
+        published: dict[str, object] = {
+            "topic": resolve("notify.ntfy.topic", config.topic, os.environ),
+            "title": message.title,
+            "message": message.body,
+            "priority": priority(message),
+            "tags": list(dict.fromkeys(each.need for each in message.transitions)),
+            "sequence_id": message.id,  # what is sent twice takes its own place on the phone
+        }
+        if config.click:
+            published["click"] = config.click
+        headers = {"Content-Type": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        post(server, msgspec.json.encode(published), headers, config.seconds)
+
+
+def priority(message: Message) -> int:
+    """Return ntfy's priority: the highest where an answer is due soon, high where somebody waits for one."""
+    if any(each.kind is TransitionKind.CLOSING or each.need == Need.ENGINE for each in message.transitions):
+        return _MAX
+    return _HIGH if any(each.need in _AT_ONCE for each in message.transitions) else _USUAL
