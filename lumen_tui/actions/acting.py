@@ -22,6 +22,7 @@ RESERVED = frozenset({
 })  # fmt: skip
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 AGENT = "agent:"  # before the task whose model did it, by a tool
+PROGRAM = "program:"  # before the name of another program that is connected, such as mcp:claude-code
 _ROOM = "room-"
 
 
@@ -39,6 +40,11 @@ class Caller(NamedTuple):
     def task(self) -> str:
         """The task whose model asks for it by a tool; empty for everybody else."""
         return self.client.removeprefix(AGENT) if self.client.startswith(AGENT) else ""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a model or another program asks, which may not undo what a person holds or has ordered."""
+        return self.client.startswith((AGENT, PROGRAM)) and not self.order
 
 
 _NOBODY = Caller()
@@ -90,9 +96,9 @@ def undo_filter(by: str, client: str) -> Callable[[Action], bool]:
 def may_undo_by_id(who: str, client: str, by: str) -> bool:
     """Return whether an operator may undo, by its id, what `who` did.
 
-    Their own actions, what the engine learnt, and what the agent did by its tools.
+    Their own actions, what the engine learnt, and what the agent did by its tools, or another program.
     """
-    return who == by or (who == LEARNING and client == ENGINE) or client.startswith(AGENT)
+    return who == by or (who == LEARNING and client == ENGINE) or client.startswith((AGENT, PROGRAM))
 
 
 def _left_behind(origin: str, client: str) -> bool:
@@ -109,4 +115,6 @@ def origin_text(origin: str, client: str) -> str:
         return f"in another room (process {pid})" if process.lives(name) else "in a room that has ended"
     if origin.startswith(AGENT):
         return f"by a tool in {origin.removeprefix(AGENT)}"
+    if origin.startswith(PROGRAM):
+        return f"by another program ({origin.removeprefix(PROGRAM)})"
     return "on the command line" if origin in ("", CLI) else f"in {origin}"

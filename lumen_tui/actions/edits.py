@@ -170,7 +170,7 @@ def must_be_discovery(node: Raw) -> None:
     """Refuse a node that is no open discovery, and an agent one that a person decides of."""
     if node.get("type") != "discovery":
         raise ActionError(f"{quoted(node)} is a {node.get('type')}, not a discovery: triage judges discoveries only")
-    if acting.caller().task and "proposal" in (node.get("tags") or ()):
+    if acting.caller().bounded and "proposal" in (node.get("tags") or ()):
         raise ActionError(f"{quoted(node)} is a proposal: only a person judges it")
     must_be_open(node)
 

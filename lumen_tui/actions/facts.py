@@ -12,7 +12,7 @@ import msgspec
 from lumen_tui.actions import acting, checks, edits, fields, places
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import facts, ids, times
+from lumen_tui.model import access, facts, ids, times
 from lumen_tui.model.facts import Confirmation, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.requests.facts import AddFact, AddProbe, ConfirmFacts, RetireFacts
@@ -60,7 +60,7 @@ def _mentions(path: Path, name: str) -> bool:
 KIND = "confirmation"  # of a change
 _PATIENCE = 10.0  # seconds that a person waits for probes
 _NOT_PEOPLE = ("system", "engine", "probe", "worker", "evolution", "agent", "assistant", "model")
-_OF_AGENTS = ("tsk-", "loop-", "ses-", "agent-")  # how ids and names of what is no person begin
+_OF_AGENTS = (*(f"{kind}:" for kind in access.KINDS), "tsk-", "loop-", "ses-", "agent-")  # how names of no people begin
 
 
 def is_agent(layout: Layout, by: str) -> bool:

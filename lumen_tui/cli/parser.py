@@ -51,6 +51,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "skills": ("skills",),
     "tools": ("tool",),
     "operator": ("operator",),
+    "access": ("access",),
     "hooks": ("hook", "hooks"),
     "exchange": ("import", "export"),
     "agentfile": ("af",),

@@ -41,6 +41,7 @@ TITLES = {  # of the parts
     "skills": "Skills",
     "tools": "Tools that are not ours",
     "operator": "The operator",
+    "access": "Programs that connect",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
     "agentfile": "Agent files",

@@ -53,7 +53,7 @@ _EDITORS: Mapping[str, str] = {"changes edit": "edit", "role hire": "--edit", "r
 _GRAVE = frozenset({
     "stop", "kill", "delete", "cleanup", "signal cleanup", "decay", "role fire", "relay drop", "changes drop",
     "changes push", "schedule remove", "archive withdraw", "tool accept", "constitution approve", "operator token",
-    "import lumenflow", "import beads", "af import", "hooks install", "hooks uninstall", "approve",
+    "access add", "import lumenflow", "import beads", "af import", "hooks install", "hooks uninstall", "approve",
 })  # fmt: skip
 
 

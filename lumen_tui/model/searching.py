@@ -7,7 +7,7 @@ tag: wu: lane: type: kind: since: until: and in:conversations narrow it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -344,3 +344,29 @@ def _joined(pieces: Pieces) -> Iterator[tuple[str, bool]]:
         held, kind = held + text, marked
     if held:
         yield held, kind
+
+
+def filtered(query: str, filters: Mapping[str, str]) -> str:
+    """Return the text of a query with filters by name, such as `tag`, behind it; empty ones say nothing."""
+    return " ".join([query, *(f'{name}:"{value.replace(chr(34), " ")}"' for name, value in filters.items() if value)])
+
+
+def document(query: str, results: Found) -> dict[str, object]:
+    """Return what a search answers as JSON."""
+    return {
+        "query": query,
+        "matches": results.matches,
+        "dropped": results.dropped,
+        "notes": results.notes,
+        "more": results.more,
+        "hits": [described(hit) for hit in results.hits],
+    }
+
+
+def described(hit: Hit) -> dict[str, object]:
+    """Return one hit as JSON, with every part of its rank."""
+    parts = {name: getattr(hit.parts, name) for name in hit.parts.__struct_fields__}
+    fields = {name: getattr(hit, name) for name in hit.__struct_fields__ if name not in ("excerpt", "parts", "at")}
+    text = "".join(text for text, _ in hit.excerpt)
+    marked = [text.strip() for text, matched in hit.excerpt if matched]
+    return {**fields, "at": times.iso(hit.at) if hit.at else "", "excerpt": text, "marked": marked, "parts": parts}

@@ -117,6 +117,7 @@ class Layout:
     def _name_controls(self, root: Path) -> None:
         self.capsules = root / "loops" / "capsules"
         self.operator_tokens = root / "operator-tokens.json"
+        self.access = root / "access.json"  # hashes of the tokens of other programs
         self.operators = root / "sessions" / "operators"
         self.rooms = root / "sessions" / "rooms"
         self.approvals = root / "approvals"  # tool calls that wait for a person, with the answers

@@ -67,6 +67,17 @@ def agent_evidence(environ: Mapping[str, str]) -> str:
     return ""
 
 
+def below_worker(environ: Mapping[str, str]) -> bool:
+    """Return whether one of our own workers started this process; also where its ancestors cannot be seen."""
+    if environ.get(WORKER):
+        return True
+    for pid, _, _ in _lineage():
+        held = _read(f"/proc/{pid}/environ")
+        if pid == 0 or _WORKERS in _read(f"/proc/{pid}/cmdline") or f"\0{WORKER}=".encode() in b"\0" + held:
+            return True
+    return False
+
+
 def no_operator(environ: Mapping[str, str]) -> str:
     """Return why what this process asks for is no order of the operator; empty where it is one."""
     if evidence := agent_evidence(environ):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from lumen_tui.actions import approvals as verbs
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import ambiguous
@@ -17,7 +15,6 @@ from lumen_tui.model.approvals import (
     ROLE,
     AllowRule,
     Approval,
-    Decision,
     canonical,
     no_rule,
     preview_rule,
@@ -37,8 +34,8 @@ from lumen_tui.model.requests.attention import (
 )
 from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import brief, line_count
+from lumen_tui.queries.documents import approval_document, approval_state, question_document
 from lumen_tui.store import approvals
-from lumen_tui.store.tasks import task_files
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
@@ -192,13 +189,13 @@ def _declare_questions(commands: CommandGroup) -> None:
 
 def run_questions(session: Session, args: Namespace) -> int:
     requests = [
-        (request, state_of(session, request))
+        (request, approval_state(session.layout, request, session.now))
         for request in approvals.every(session.layout, done=args.all)
         if request.question
     ]
     rows = [(request, state) for request, state in requests if args.all or state == "waiting"]
     if args.json:
-        document([_question_facts(session, request, state) for request, state in rows])
+        document([question_document(session.layout, request, state) for request, state in rows])
         return 0
     table([_approval_row(session, request, state) for request, state in rows])
     if not rows:
@@ -206,21 +203,13 @@ def run_questions(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _question_facts(session: Session, request: Approval, state: str) -> dict[str, object]:
-    names = ("id", "task_id", "role", "asked_at", "expires_at", "question", "options", "default", "hash")
-    answer = approvals.decision(session.layout, request.id)
-    facts: dict[str, object] = {name: getattr(request, name) for name in names}
-    given = {"by": answer.by, "at": answer.at, "answer": answer.answer, "order": answer.order} if answer else None
-    return {**facts, "state": state, "answered": given}
-
-
 def run_question(session: Session, args: Namespace) -> int:
     request = _find(session, args.question_id)
     if not request.question:
         raise ActionError(f"{request.id} is a call that waits for a yes or a no: `approvals show {request.id}`")
-    state = state_of(session, request)
+    state = approval_state(session.layout, request, session.now)
     if args.json:
-        document(_question_facts(session, request, state))
+        document(question_document(session.layout, request, state))
         return 0
     facts = {
         "question": request.id,
@@ -260,29 +249,12 @@ def _find(session: Session, text: str) -> Approval:
     return request
 
 
-def state_of(session: Session, request: Approval) -> str:
-    """Return `waiting`, or what became of the request."""
-    answer = approvals.decision(session.layout, request.id)
-    if answer is not None:
-        return answer.ended or _verdict(request, answer)
-    if session.now >= request.expires:
-        return "expired"
-    folder = task_files.folder_of(session.layout, request.task_id)
-    if request.lasting:
-        return "waiting"
-    return "withdrawn" if folder is None or task_files.status_of(folder).ended else "waiting"
-
-
-def _verdict(request: Approval, answer: Decision) -> str:
-    return "answered" if request.question else "allowed" if answer.allowed else "refused"
-
-
 def run_approvals(session: Session, args: Namespace) -> int:
     calls = [request for request in approvals.every(session.layout, done=args.all) if not request.question]
-    requests = [(request, state_of(session, request)) for request in calls]
+    requests = [(request, approval_state(session.layout, request, session.now)) for request in calls]
     rows = [(request, state) for request, state in requests if args.all or state == "waiting"]
     if args.json:
-        document([_approval_facts(session, request, state) for request, state in rows])
+        document([approval_document(session.layout, request, state) for request, state in rows])
         return 0
     table([_approval_row(session, request, state) for request, state in rows])
     for name in approvals.unreadable(session.layout):
@@ -309,16 +281,6 @@ def _call(request: Approval) -> str:
     return f"{brief(text, _CALL)}{lines}"
 
 
-def _approval_facts(session: Session, request: Approval, state: str) -> dict[str, object]:
-    answer = approvals.decision(session.layout, request.id)
-    return {
-        **msgspec.to_builtins(request),
-        "state": state,
-        "decision": msgspec.to_builtins(answer) if answer else None,
-        "always": preview_rule(request),
-    }
-
-
 def run_rules(session: Session, args: Namespace) -> int:
     rules = verbs.rules_in_force(session.layout)
     if args.json:
@@ -338,9 +300,9 @@ def run_approval(session: Session, args: Namespace) -> int:
     request = _find(session, args.approval_id)
     if request.question:
         raise ActionError(f"{request.id} is a question: `question show {request.id}`")
-    state = state_of(session, request)
+    state = approval_state(session.layout, request, session.now)
     if args.json:
-        document(_approval_facts(session, request, state))
+        document(approval_document(session.layout, request, state))
         return 0
     facts = {
         "approval": request.id,

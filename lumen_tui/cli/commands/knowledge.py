@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.commands.search import declare_filters, described, head, run_search
+from lumen_tui.cli.commands.search import declare_filters, head, run_search
 from lumen_tui.cli.fast import light
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import times
 from lumen_tui.model.archive import KINDS, Passage
 from lumen_tui.model.requests.memory import IndexProject, InsertPassage, WithdrawPassage
+from lumen_tui.model.searching import described
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.store.memory import archive
 

@@ -80,7 +80,7 @@ def answer(layout: Layout, text: str, filters: dict[str, str], *, conversations:
         searcher.progress = _progress if sys.stderr.isatty() else None
         results = searcher.search(query, now)
     if as_json:
-        print(json.dumps(document(text, results), indent=1))
+        print(json.dumps(searching.document(text, results), indent=1))
     else:
         show(results, now)
     _print_notes(results, query.limit)
@@ -92,30 +92,9 @@ def parse_query(query: str, options: dict[str, str], now: float, *, conversation
     limit = options.get("limit", "")
     if limit and not (limit.isascii() and limit.isdigit() and 0 < int(limit) <= searching.MOST):
         return SearchQuery(problems=(f"--limit {limit[:20]!r}: a number from 1 to {searching.MOST}",))
-    filters = [f'{name}:"{value.replace(chr(34), " ")}"' for name, value in options.items() if name != "limit"]
-    filters += ["in:conversations"] if conversations else []
-    return searching.parse(" ".join([query, *filters]), now, limit=int(limit) if limit else searching.LIMIT)
-
-
-def document(query: str, results: Found) -> dict[str, object]:
-    """Return what `--json` prints."""
-    return {
-        "query": query,
-        "matches": results.matches,
-        "dropped": results.dropped,
-        "notes": results.notes,
-        "more": results.more,
-        "hits": [described(hit) for hit in results.hits],
-    }
-
-
-def described(hit: Hit) -> dict[str, object]:
-    """Return one hit as JSON, with every part of its rank."""
-    parts = {name: getattr(hit.parts, name) for name in hit.parts.__struct_fields__}
-    fields = {name: getattr(hit, name) for name in hit.__struct_fields__ if name not in ("excerpt", "parts", "at")}
-    text = "".join(text for text, _ in hit.excerpt)
-    marked = [text.strip() for text, matched in hit.excerpt if matched]
-    return {**fields, "at": times.iso(hit.at) if hit.at else "", "excerpt": text, "marked": marked, "parts": parts}
+    words = searching.filtered(query, {name: value for name, value in options.items() if name != "limit"})
+    words += " in:conversations" if conversations else ""
+    return searching.parse(words, now, limit=int(limit) if limit else searching.LIMIT)
 
 
 def show(results: Found, now: float) -> None:

@@ -20,9 +20,9 @@ from lumen_tui.model.ids import KINDS
 from lumen_tui.model.loop import EngineEvent, event_line
 from lumen_tui.model.requests.engine import Redo, Undo
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot, SpendView
-from lumen_tui.model.task_cost import TaskCost
-from lumen_tui.model.tasks import STATES, Status, TaskView, live_ones, tally, tally_words
+from lumen_tui.model.tasks import tally, tally_words
 from lumen_tui.model.text import one_line
+from lumen_tui.queries.documents import held_back, open_tasks, status_document
 from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import layout as layouts
 from lumen_tui.storage.files import StoreError
@@ -77,13 +77,13 @@ def run_init(session: Session, args: Namespace) -> int:
 def run_status(session: Session, args: Namespace) -> int:
     snapshot = session.snapshot()
     if args.json:
-        document(_status_facts(session, snapshot))
+        document(status_document(session.layout, snapshot, session.now))
         return 0
     if args.quiet:
         say(str(len(snapshot.attention)))
         return 1 if snapshot.attention else 0
     say(_status_line(snapshot, session.now))
-    for reason in _held_back(snapshot):
+    for reason in held_back(snapshot):
         say(f"  {reason}")
     if snapshot.spend.unknown_tokens:
         say(f"  {_unknown(snapshot.spend)}")
@@ -100,13 +100,9 @@ def run_status(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _open_tasks(snapshot: Snapshot) -> list[TaskView]:
-    return [view for view in live_ones(snapshot.tasks) if view.status.alive or view.status is Status.QUEUED]
-
-
 def _at_work(session: Session, snapshot: Snapshot) -> Iterator[str]:
     """Yield a line for each task that waits or runs: its id, its state, and what it took so far."""
-    every = _open_tasks(snapshot)
+    every = open_tasks(snapshot)
     took = costs(session.layout, every[:_MOST_NAMED], session.now)
     for view in every[:_MOST_NAMED]:
         cost = took[view.id]
@@ -146,68 +142,12 @@ def _is_shown_above(need: Attention) -> bool:
     return (need.need, need.target) in ((Need.ENGINE, "kill"), (Need.BUDGET, "budget"))
 
 
-def _held_back(snapshot: Snapshot) -> list[str]:
-    """Return why nothing or not everything starts: who killed or paused what and why, and how to resume."""
-    reasons = [f"nothing starts: it is {snapshot.killed}; `lumen-tui unkill` resumes it"] if snapshot.killed else []
-    for name, how in snapshot.paused.items():
-        whole = name == "everything"
-        scope = "" if whole else f" {name.removeprefix('the ')}"
-        reasons.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` resumes it")
-    return [*reasons, *_reached(snapshot)]
-
-
-def _reached(snapshot: Snapshot) -> list[str]:
-    """Return a line for each used-up cap: the day's holds back all use of models, a role's that role."""
-    if full := snapshot.spend.full:
-        need = next((need.text for need in snapshot.attention if need.need is Need.BUDGET), full)
-        return [f"nothing that uses a model starts: {need}"]
-    return [
-        f"role {one_line(role, 64)} starts nothing that uses a model: {reason}"
-        for role, reason in snapshot.spend.full_roles.items()
-    ]
-
-
 def _unknown(spend: SpendView) -> str:
     """Return a sentence on the unknown part of today's cost, from workers that ended within a call."""
     return (
         f"of today's {dollars(spend.usd)}, {dollars(spend.unknown_usd, spend.usd)} is unknown and counted in full: "
         "workers ended in the middle of a call (`lumen-tui budget` lists them)"
     )
-
-
-def _task_facts(view: TaskView, cost: TaskCost) -> dict[str, object]:
-    spec = view.spec
-    ids = {"id": view.id, "parent": spec.parent, "work_unit": spec.wu_id}
-    return {**ids, "state": view.state, "role": spec.role, "objective": spec.objective, "cost": cost.fields()}
-
-
-def _status_facts(session: Session, snapshot: Snapshot) -> dict[str, object]:
-    now, counts, every = session.now, tally(snapshot.tasks), _open_tasks(snapshot)
-    took = costs(session.layout, every, now)
-    status = agent_status(snapshot, now)
-    return {
-        "state": snapshot.root,
-        "agent": {
-            "state": status.state.value,
-            "detail": status.words(now),
-            "reason": status.reason,
-            "until": times.iso(status.until) if status.until else "",
-        },
-        "engine": snapshot.engine.life.value,
-        "loop": snapshot.loop.loop if snapshot.loop else 0,
-        **{name: counts[state] for state, name in STATES.items()},
-        "tasks": [_task_facts(view, took[view.id]) for view in every],
-        "upcoming": [{"name": one.name, "at": times.iso(one.at)} for one in snapshot.upcoming],
-        "unread": snapshot.unread,
-        "discoveries": len(snapshot.discoveries),
-        "held_back": _held_back(snapshot),
-        "spend": snapshot.spend,
-        "killed": snapshot.killed,
-        "paused": snapshot.paused,
-        "attention": snapshot.attention,
-        "snoozed": snapshot.snoozed,
-        "problems": snapshot.problems,
-    }
 
 
 def _status_line(snapshot: Snapshot, now: float) -> str:

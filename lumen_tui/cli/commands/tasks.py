@@ -7,8 +7,6 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from lumen_tui.actions import checks, refusal
 from lumen_tui.actions import tasks as verbs
 from lumen_tui.actions.outcome import ActionError
@@ -16,17 +14,16 @@ from lumen_tui.actions.registry import named
 from lumen_tui.cli import following
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_id_and_outcome, print_outcome, read_text, say, table, talk
-from lumen_tui.model import budget, ids, queueing, times
+from lumen_tui.model import budget, ids, times
 from lumen_tui.model.acceptance import report
-from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, LimitTask, NewTask, RetryTask, TellTask
 from lumen_tui.model.skills import read_in
 from lumen_tui.model.task_cost import TaskCost
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
+from lumen_tui.queries.documents import result_text, task_document, waiting, whole_task
 from lumen_tui.queries.queue_conditions import read_queue_conditions
 from lumen_tui.queries.task_costs import costs
-from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.store.settings import roles
 from lumen_tui.store.tasks import claims, task_files
@@ -142,10 +139,10 @@ def run_list(session: Session, args: Namespace) -> int:
     folders = index.archive.rows()
     chosen = folders if args.all else folders[:_ARCHIVED]
     standing = read_queue_conditions(session.layout, index.live(), session.now)
-    views = [_waiting(view, standing) for view in index.live()]
+    views = [waiting(view, standing) for view in index.live()]
     views += [view for folder in chosen if (view := index.archive.view(folder))]
     if args.json:
-        document([_facts(view) for view in views])
+        document([task_document(view) for view in views])
         return 0
     table([_row(view, session.now) for view in views])
     for name, how in standing.paused.items():
@@ -157,26 +154,6 @@ def run_list(session: Session, args: Namespace) -> int:
     if not views:
         talk("no tasks yet")
     return 0
-
-
-def _waiting(view: TaskView, standing: QueueConditions) -> TaskView:
-    """Return the task with every reason for which it waits."""
-    return msgspec.structs.replace(view, reason=queueing.why(view, standing))
-
-
-def _facts(view: TaskView) -> dict[str, object]:
-    return {
-        **msgspec.to_builtins(view.spec),
-        "status": view.status.value,
-        "attempt": view.attempt,
-        "verdict": str(view.verdict or ""),
-        "acceptance": msgspec.to_builtins(view.acceptance),
-        "reason": view.reason,
-        "brain": view.brain,
-        "usage": msgspec.to_builtins(view.usage),
-        "archived": view.archived,
-        "waits_for": list(view.waits_for),
-    }
 
 
 def _row(view: TaskView, now: float) -> tuple[str, ...]:
@@ -230,18 +207,15 @@ def run_show(session: Session, args: Namespace) -> int:
     view = index.find(task_id)
     if view is None:
         raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
-    view = _waiting(view, read_queue_conditions(session.layout, index.live(), session.now))
+    view = waiting(view, read_queue_conditions(session.layout, index.live(), session.now))
     folder = index.folder(task_id)
-    result = (files.read(folder / "result.md") or b"").decode(errors="replace") if folder else ""
+    if args.json:
+        document(whole_task(session.layout, view, folder, session.now))
+        return 0
+    result = result_text(folder)
     cost = costs(session.layout, [view], session.now)[task_id]
     ended = task_files.read_exit(folder) if folder else None
     skills = read_in(newest_events(folder)) if folder else ()
-    if args.json:
-        session_id = ended.session if ended else ""
-        document(
-            {**_facts(view), "cost": cost.fields(), "session": session_id, "skills": list(skills), "result": result}
-        )
-        return 0
     facts = _shown(view, folder, cost, ended.session if ended else "", skills)
     table([(name, value) for name, value in facts.items() if value])
     _say_evidence(view, folder)

@@ -1,0 +1,170 @@
+"""What is answered as JSON, by the command line and by servers alike: status, tasks, approvals, questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import queueing, times
+from lumen_tui.model.agentstate import agent_status
+from lumen_tui.model.approvals import Approval, Decision, preview_rule
+from lumen_tui.model.queueing import QueueConditions
+from lumen_tui.model.skills import read_in
+from lumen_tui.model.snapshot import Need, Snapshot
+from lumen_tui.model.task_cost import TaskCost
+from lumen_tui.model.tasks import STATES, Status, TaskView, live_ones, tally
+from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.queries.task_costs import costs
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store import approvals
+from lumen_tui.store.tasks import task_files
+from lumen_tui.store.tasks.task_records import newest_events
+
+Document = dict[str, object]
+_QUESTION = ("id", "task_id", "role", "asked_at", "expires_at", "question", "options", "default", "hash")
+
+
+def open_tasks(snapshot: Snapshot) -> list[TaskView]:
+    """Return the tasks that are queued or have a worker."""
+    return [view for view in live_ones(snapshot.tasks) if view.status.alive or view.status is Status.QUEUED]
+
+
+def status_document(layout: Layout, snapshot: Snapshot, now: float) -> Document:
+    """Return what `status` answers."""
+    counts, every = tally(snapshot.tasks), open_tasks(snapshot)
+    took = costs(layout, every, now)
+    status = agent_status(snapshot, now)
+    return {
+        "state": snapshot.root,
+        "agent": {
+            "state": status.state.value,
+            "detail": status.words(now),
+            "reason": status.reason,
+            "until": times.iso(status.until) if status.until else "",
+        },
+        "engine": snapshot.engine.life.value,
+        "loop": snapshot.loop.loop if snapshot.loop else 0,
+        **{name: counts[state] for state, name in STATES.items()},
+        "tasks": [_task_at_work(view, took[view.id]) for view in every],
+        "upcoming": [{"name": one.name, "at": times.iso(one.at)} for one in snapshot.upcoming],
+        "unread": snapshot.unread,
+        "discoveries": len(snapshot.discoveries),
+        "held_back": held_back(snapshot),
+        "spend": snapshot.spend,
+        "killed": snapshot.killed,
+        "paused": snapshot.paused,
+        "attention": snapshot.attention,
+        "snoozed": snapshot.snoozed,
+        "problems": snapshot.problems,
+    }
+
+
+def _task_at_work(view: TaskView, cost: TaskCost) -> Document:
+    spec = view.spec
+    ids = {"id": view.id, "parent": spec.parent, "work_unit": spec.wu_id}
+    return {**ids, "state": view.state, "role": spec.role, "objective": spec.objective, "cost": cost.fields()}
+
+
+def held_back(snapshot: Snapshot) -> list[str]:
+    """Return why nothing or not everything starts: who killed or paused what and why, and how to resume."""
+    reasons = [f"nothing starts: it is {snapshot.killed}; `lumen-tui unkill` resumes it"] if snapshot.killed else []
+    for name, how in snapshot.paused.items():
+        whole = name == "everything"
+        scope = "" if whole else f" {name.removeprefix('the ')}"
+        reasons.append(f"{'nothing starts: ' if whole else ''}{name} is {how}; `lumen-tui resume{scope}` resumes it")
+    return [*reasons, *_reached(snapshot)]
+
+
+def _reached(snapshot: Snapshot) -> list[str]:
+    """Return a line for each used-up cap: the day's holds back all use of models, a role's that role."""
+    if full := snapshot.spend.full:
+        need = next((need.text for need in snapshot.attention if need.need is Need.BUDGET), full)
+        return [f"nothing that uses a model starts: {need}"]
+    return [
+        f"role {one_line(role, 64)} starts nothing that uses a model: {reason}"
+        for role, reason in snapshot.spend.full_roles.items()
+    ]
+
+
+def waiting(view: TaskView, standing: QueueConditions) -> TaskView:
+    """Return the task with every reason for which it waits."""
+    return msgspec.structs.replace(view, reason=queueing.why(view, standing))
+
+
+def task_document(view: TaskView) -> Document:
+    """Return what lists of tasks answer for each."""
+    return {
+        **msgspec.to_builtins(view.spec),
+        "status": view.status.value,
+        "attempt": view.attempt,
+        "verdict": str(view.verdict or ""),
+        "acceptance": msgspec.to_builtins(view.acceptance),
+        "reason": view.reason,
+        "brain": view.brain,
+        "usage": msgspec.to_builtins(view.usage),
+        "archived": view.archived,
+        "waits_for": list(view.waits_for),
+    }
+
+
+def whole_task(layout: Layout, view: TaskView, folder: Path | None, now: float) -> Document:
+    """Return what `task show` answers: the same with cost, session, skills and the result."""
+    cost = costs(layout, [view], now)[view.id]
+    ended = task_files.read_exit(folder) if folder else None
+    return {
+        **task_document(view),
+        "cost": cost.fields(),
+        "session": ended.session if ended else "",
+        "skills": list(read_in(newest_events(folder)) if folder else ()),
+        "result": result_text(folder),
+    }
+
+
+def result_text(folder: Path | None) -> str:
+    """Return the result of a task; empty where there is none."""
+    data = files.read(folder / "result.md") if folder else None
+    return safe((data or b"").decode(errors="replace"))
+
+
+def approval_state(layout: Layout, request: Approval, now: float) -> str:
+    """Return `waiting`, or what became of the request."""
+    answer = approvals.decision(layout, request.id)
+    if answer is not None:
+        return answer.ended or _verdict(request, answer)
+    if now >= request.expires:
+        return "expired"
+    if request.lasting:
+        return "waiting"
+    folder = task_files.folder_of(layout, request.task_id)
+    return "withdrawn" if folder is None or task_files.status_of(folder).ended else "waiting"
+
+
+def _verdict(request: Approval, answer: Decision) -> str:
+    return "answered" if request.question else "allowed" if answer.allowed else "refused"
+
+
+def approval_document(layout: Layout, request: Approval, state: str) -> Document:
+    """Return a call that waits or waited for a yes or a no, whole, and its answer."""
+    answer = approvals.decision(layout, request.id)
+    return {
+        **msgspec.to_builtins(request),
+        "state": state,
+        "decision": msgspec.to_builtins(answer) if answer else None,
+        "always": preview_rule(request),
+    }
+
+
+def question_document(layout: Layout, request: Approval, state: str) -> Document:
+    """Return a question to the operator, and its answer."""
+    answer = approvals.decision(layout, request.id)
+    facts: dict[str, object] = {name: getattr(request, name) for name in _QUESTION}
+    given = {"by": answer.by, "at": answer.at, "answer": answer.answer, "order": answer.order} if answer else None
+    return {**facts, "state": state, "answered": given}
+
+
+def plain(document: Mapping[str, object]) -> Document:
+    """Return a document as dicts, lists, numbers and texts, every text in it safe."""
+    return {name: safe_all(value) for name, value in msgspec.to_builtins(document, str_keys=True).items()}

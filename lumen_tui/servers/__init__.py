@@ -1,0 +1,1 @@
+"""What other programs reach: operations with scopes, and the protocols that carry them."""
