@@ -59,8 +59,12 @@ run: $(STAMP) ## open the room; without a terminal run a first task and print it
 		exec $(BIN)/lumen-tui run "$(FIRST_TASK)"; \
 	fi
 
-docs: $(STAMP) ## write docs/commands.md again from what the commands declare
+docs: $(STAMP) ## write docs/commands.md, the manual page and completions again from what the commands declare
 	@$(BIN)/lumen-tui help --markdown > docs/commands.md
+	@$(BIN)/lumen-tui help --man > share/man/man1/lumen-tui.1
+	@$(BIN)/lumen-tui completions bash > share/bash-completion/completions/lumen-tui
+	@$(BIN)/lumen-tui completions zsh > share/zsh/site-functions/_lumen-tui
+	@$(BIN)/lumen-tui completions fish > share/fish/vendor_completions.d/lumen-tui.fish
 
 demo: $(STAMP) ## open the room on two weeks of recorded work, with workers at work, in a throw-away folder
 	@exec $(BIN)/lumen-tui --demo $(ARGS)

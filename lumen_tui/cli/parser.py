@@ -55,6 +55,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "hooks": ("hook", "hooks"),
     "exchange": ("import", "export"),
     "agentfile": ("af",),
+    "completions": ("completions",),
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)
 TWO_WORDS = ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "signal-cleanup")  # as written
@@ -303,7 +304,7 @@ def build_parser(verb: str = "") -> Parser:
         "--verbatim writes what you give as it is: else secrets in it are masked, and the command says so.\n"
         "exit codes: 0 done, 1 failed, 2 bad input, 3 nothing to do or not found\n"
         "`lumen-tui help --man` prints all of it as a manual page, --markdown as a document, --json as data;\n"
-        "--completion is for bash.",
+        "`lumen-tui completions SHELL` prints a completion for bash, zsh or fish.",
     )
     commands = CommandGroup(parser, "COMMAND")
     for part, names in PARTS.items():

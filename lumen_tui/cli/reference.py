@@ -1,4 +1,4 @@
-"""The reference of all commands, made of their declarations: Markdown, a manual page, a completion for bash, data."""
+"""The reference of all commands, made of their declarations: Markdown, a manual page, data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from lumen_tui import __version__
-from lumen_tui.cli.parser import ELSEWHERE, PARTS, TWO_WORDS, Parser, build_parser, in_words
-from lumen_tui.model.grammar import COMMON, Grammar, GrammarCommand, GrammarOption
+from lumen_tui.cli.parser import PARTS, Parser, build_parser, in_words
+from lumen_tui.model.grammar import Grammar, GrammarCommand, GrammarOption
 
 TITLES = {  # of the parts
     "state": "The state folder",
@@ -45,14 +45,16 @@ TITLES = {  # of the parts
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
     "agentfile": "Agent files",
+    "completions": "The program itself",
 }
 _HEAD = """\
 # Commands
 
 Every command with its options, as `lumen-tui help COMMAND` prints them. This page is generated: `make docs` writes it
-again. `lumen-tui help --man` prints the same as a manual page, and `lumen-tui help --completion` a completion for bash:
+again. `lumen-tui help --man` prints the same as a manual page. Completion for bash, zsh or fish, and the manual page,
+are put where the shell and `man` look for them by
 
-    lumen-tui help --completion > ~/.local/share/bash-completion/completions/lumen-tui
+    lumen-tui completions bash --install
 
 A default is in [brackets]. `lumen-tui` alone opens the room, `lumen-tui run "OBJECTIVE"` runs one task to its end; see
 `lumen-tui --help` and `lumen-tui run --help`. How LumenFlow spells its commands (`mem:signal` ...) is in
@@ -174,54 +176,6 @@ def _roff(text: str) -> str:
     return f"\\&{plain}" if plain.startswith((".", "'")) else plain
 
 
-_COMPLETION = """\
-# bash completion of lumen-tui; `lumen-tui help --completion` prints it
-_lumen_tui() {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words="" values="" i
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in
-            --state | --operator) ((i++)) ;;
-            -*) ;;
-            *) words+=" ${COMP_WORDS[i]}" ;;
-        esac
-    done
-    case "$words " in
-%s
-    esac
-    COMPREPLY=($(compgen -W "$values" -- "$word"))
-}
-complete -o default -F _lumen_tui lumen-tui
-"""
-
-
-def completion() -> str:
-    """Return a script for bash that completes commands, their options, and values that are of a few."""
-    commands = [entry for _, listed in parts() for command, below in listed for entry in (*below, command)]
-    commands.sort(key=lambda command: -command.words.count(" "))  # those of two words before their noun
-    nouns = " ".join(dict.fromkeys(command.words.split()[0] for command in commands))
-    others = " ".join(ELSEWHERE)
-    first = f'        " ") values="{nouns} {others}" ;;'
-    return _COMPLETION % "\n".join([*map(_case, commands), first])
-
-
-def _case(command: DocumentedCommand) -> str:
-    """Return the branch of one command: values after an option of a few, else its commands and options."""
-    joined = [name.partition("-")[2] for name in TWO_WORDS if name.startswith(f"{command.words}-")]
-    below = [*command.parser.below(), *joined]
-    offered = " ".join([*below, *(name for action in command.options for name in action.option_strings), *COMMON])
-    choices = {
-        name: " ".join(str(choice) for choice in action.choices if choice != "")
-        for action in command.options
-        if action.choices
-        for name in action.option_strings
-    }
-    lines = [f'        " {command.words} "*)', f'            values="{offered}"']
-    if choices:
-        values = "".join(f' {name}) values="{words}" ;;' for name, words in choices.items())
-        lines.append(f"            case $before in{values} esac")
-    return "\n".join([*lines, "            ;;"])
-
-
 def grammar() -> Grammar:
     """Return all commands as data, each noun before the commands of two words below it."""
     commands: list[GrammarCommand] = []
@@ -247,6 +201,4 @@ def grammar_text() -> str:
     return msgspec.json.encode(grammar()).decode() + "\n"
 
 
-FORMS: dict[str, Callable[[], str]] = {
-    "--markdown": markdown, "--man": man, "--completion": completion, "--json": grammar_text,
-}  # fmt: skip
+FORMS: dict[str, Callable[[], str]] = {"--markdown": markdown, "--man": man, "--json": grammar_text}

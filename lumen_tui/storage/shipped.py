@@ -25,6 +25,17 @@ def shipped(name: str) -> Path:
     return inside if inside.exists() else package.parent / name
 
 
+def read_shipped(path: Path) -> bytes | None:
+    """Return the content of a file that comes with the program; None where there is none.
+
+    It is of whoever installed the program, and may be shared: uv links what it installs to its cache.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
 def settings_text() -> str:
     """Return the commented settings. What somebody set in the seed of a checkout is commented out."""
     return _SETTING.sub("# ", shipped("state/lumen.toml").read_text(encoding="utf-8"))

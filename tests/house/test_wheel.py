@@ -1,9 +1,7 @@
 """The wheel works where nothing of the checkout is at hand."""
 
 import os
-import shutil
 import subprocess
-import sys
 import sysconfig
 import venv
 import zipfile
@@ -12,54 +10,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
-NEEDED = (
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-    "lumen_tui",
-    "roles",
-    "prompts",
-    "styles",
-    "state/lumen.toml",
-    "state/README.md",
-    "state/evolved/constitution.md",
-)
-
-
-def _copy(root: Path, target: Path) -> Path:
-    """Only what is versioned: a state folder in use must not slip into the wheel that is looked at."""
-    for name in NEEDED:
-        source = root / name
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, target / name)
-    return target
-
-
-def _build_command(target: Path) -> list[str]:
-    if uv := shutil.which("uv"):
-        return [uv, "build", "--wheel", "--out-dir", str(target)]
-    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0:
-        return [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(target), "."]
-    base = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
-    return [str(base), "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(target), "."]
-
-
-@pytest.fixture(scope="module")
-def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    source = _copy(root, folder / "source")
-    built = subprocess.run(
-        _build_command(folder), cwd=source, capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL
-    )
-    wheels = list(folder.glob("*.whl"))
-    missing = "hatchling" in built.stderr and ("No matching distribution" in built.stderr or "fetch" in built.stderr)
-    if not wheels and missing:
-        pytest.skip("the build backend hatchling cannot be fetched: no network")
-    assert wheels, built.stderr
-    return wheels[0]
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +46,8 @@ def test_the_wheel_holds_the_roles_the_styles_and_the_seed(wheel: Path, root: Pa
     for style in (root / "styles").rglob("*.tcss"):
         assert f"lumen_tui/shipped/styles/{style.relative_to(root / 'styles')}" in names
     assert "lumen_tui/shipped/state/lumen.toml" in names
+    for shared in (path for path in (root / "share").rglob("*") if path.is_file()):
+        assert any(name.endswith(f".data/data/{shared.relative_to(root)}") for name in names)
     assert not [name for name in names if name.startswith("tests/") or name.endswith((".pyc", ".jsonl"))]
 
 
@@ -114,3 +66,14 @@ def test_help_and_the_shipped_roles(programs: Path, tmp_path: Path) -> None:
     assert roles.returncode == 0, roles.stderr
     for name in ("researcher", "builder", "reviewer", "analyst"):
         assert name in roles.stdout
+
+
+def test_shipped_roles_may_be_links_to_the_cache_of_an_installer(programs: Path, tmp_path: Path) -> None:
+    shipped = next(programs.parent.rglob("shipped/roles/researcher.md"))
+    os.link(shipped, tmp_path / "in-the-cache.md")
+    roles = _run(programs, tmp_path, "lumen-tui", "--state", str(tmp_path / "new"), "init")
+    assert roles.returncode == 0, roles.stderr
+    shown = _run(programs, tmp_path, "lumen-tui", "--state", str(tmp_path / "new"), "role", "show", "researcher")
+    assert shown.returncode == 0, shown.stderr
+    assert "List the 5 largest files" in shown.stderr
+    (tmp_path / "in-the-cache.md").unlink()

@@ -17,7 +17,7 @@ from lumen_tui.model.toolservers import grant_fault, grants, parts_of
 from lumen_tui.storage import directories, files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.shipped import shipped
+from lumen_tui.storage.shipped import read_shipped, shipped
 from lumen_tui.store.settings import config, config_errors, toolservers
 
 
@@ -108,7 +108,7 @@ def render_role(role: Role) -> str:
 
 def read_role_file(path: Path, source: str) -> Role:
     """Read a role file. BadFile where a person must fix it, FileNotFoundError where it is missing."""
-    data = files.read(path)
+    data = _read(path, source)
     if data is None:
         raise FileNotFoundError(path)
     try:
@@ -117,6 +117,10 @@ def read_role_file(path: Path, source: str) -> Role:
         raise BadFile("the file is not UTF-8", data[: error.start].count(b"\n") + 1) from error
     except ids.BadId as error:
         raise BadFile(str(error)) from error
+
+
+def _read(path: Path, source: str) -> bytes | None:
+    return read_shipped(path) if source == "shipped" else files.read(path)
 
 
 def load_role(layout: Layout, name: str) -> Role:
@@ -158,7 +162,7 @@ def _left_out(role: Role, path: Path) -> list[Problem]:
     field, reason = unusable(role)
     if not reason:
         return []
-    line = frontmatter.line_of((files.read(path) or b"").decode(errors="replace"), field)
+    line = frontmatter.line_of((_read(path, role.source) or b"").decode(errors="replace"), field)
     return [Problem(where=f"roles/{path.name}:{line}", what=reason, hint="until then its tasks go without that")]
 
 
@@ -195,7 +199,7 @@ def put_role_texts(layout: Layout, name: str, new_texts: RoleTexts) -> None:
 
 def shipped_text(name: str) -> str | None:
     """Return the text of a shipped role; None where there is none."""
-    data = files.read(shipped("roles") / f"{ids.check_name(name, 'role')}.md")
+    data = read_shipped(shipped("roles") / f"{ids.check_name(name, 'role')}.md")
     return None if data is None else data.decode(errors="replace")
 
 
