@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from itertools import islice
 
 from msgspec import Struct
@@ -58,6 +59,25 @@ class Past(Struct, frozen=True):
     def moment(self) -> float:
         """Seconds since 1970."""
         return times.epoch(self.at)
+
+
+class Event(StrEnum):
+    """The sorts of what happened, by which one steps through the past."""
+
+    SIGNAL = "signal"
+    TASK = "task"
+    LOOP = "loop"
+    NEED = "needs you"
+    ACT = "operator"
+    ENGINE = "engine"
+
+
+class Happening(Struct, frozen=True):
+    """One thing that was recorded, with when in seconds since 1970."""
+
+    at: float
+    event: Event
+    text: str
 
 
 class PastChange(Struct, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,10 +14,12 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.liveness import ASKS, WAIT
 from lumen_tui.model.loop import LoopState, Packet
-from lumen_tui.model.snapshot import Attention, EngineView, Snapshot, SpendView, WakeState
+from lumen_tui.model.snapshot import Attention, EngineView, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import Exit, Run, Status, TaskEvent, TaskView
 from lumen_tui.model.text import safe
+from lumen_tui.queries.happenings import Happenings
 from lumen_tui.storage import backwards, files
+from lumen_tui.storage.dated_lines import DatedLines
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines, whole_blocks
 from lumen_tui.store import approvals
@@ -40,27 +41,36 @@ from lumen_tui.store.tasks.task_records import (
     task_names,
 )
 
-_NEAR = 256 * 1024  # bytes between the bounds of a search from which all lines are read
-_LINE = 64 * 1024  # bytes in which a line is looked for
 _PACKETS = 30
 _ENDED = 200  # tasks that had ended by then and are shown
 _EVENTS, _EVENT_BYTES = 5000, 4 * 1024 * 1024  # of a task, from its end
 _P0 = 100
-_TICK = 0.001  # seconds: dates are recorded in milliseconds
 _RANK = {Status.WAITING: 0, Status.AWAITING: 1, Status.RUNNING: 1, Status.QUEUED: 2, Status.LOST: 3, Status.FAILED: 3}
+
+
+class BlackBox:
+    """The room of any moment, as one operator has it. Not safe for use by two threads at once."""
+
+    def __init__(self, root: Path, operator: str) -> None:
+        self._root, self._operator = root, operator
+        self._looks = 0
+        self.happenings = Happenings(Layout(root))
+
+    def close(self) -> None:
+        """Close every journal. Snapshots that were taken can still be read."""
+
+    def at(self, moment: float) -> Snapshot:
+        """Return the room at a moment; its revisions differ from those of the one before."""
+        self._looks += 1
+        revisions = Revisions(**dict.fromkeys(Revisions.__struct_fields__, self._looks))
+        return msgspec.structs.replace(snapshot_at(self._root, self._operator, moment), revisions=revisions)
 
 
 def snapshot_at(root: Path, operator: str, moment: float) -> Snapshot:
     """Return what an operator's room showed at a moment, as far as that is recorded (`model.past.NOT_RECORDED`)."""
     layout = Layout(root)
-    ends = {
-        layout.signals: end_at(layout.signals, b"created_at", moment),
-        layout.receipts: end_at(layout.receipts, b"read_at", moment),
-        layout.touches: end_at(layout.touches, b"at", moment),
-        layout.actions: end_at(layout.actions, b"at", moment),
-        layout.packets: end_at(layout.packets, b"completed_at", moment),
-        layout.memory: _end_of_nodes(layout, moment),
-    }
+    ends = {journal.path: journal.end_at(moment) for journal in _journals(layout)}
+    ends[layout.memory] = _end_of_nodes(layout, moment)
     signals, nodes = SignalIndex(layout, operator, ends), NodeIndex(layout, ends)
     with closing(signals), closing(nodes), closing(Dismissals(layout, ends)) as dismissed:
         for index in (signals, nodes):
@@ -68,6 +78,16 @@ def snapshot_at(root: Path, operator: str, moment: float) -> Snapshot:
                 pass
         dismissed.refresh()
         return _rebuilt(layout, moment, signals, nodes, dismissed, ends)
+
+
+def _journals(layout: Layout) -> tuple[DatedLines, ...]:
+    return (
+        DatedLines(layout.signals, b"created_at"),
+        DatedLines(layout.receipts, b"read_at"),
+        DatedLines(layout.touches, b"at"),
+        DatedLines(layout.actions, b"at"),
+        DatedLines(layout.packets, b"completed_at"),
+    )
 
 
 def _rebuilt(
@@ -125,49 +145,7 @@ def _needs(
     )
 
 
-# How far a journal went at a moment.
-
-
-def end_at(journal: Path, field: bytes, moment: float) -> int:
-    """Return the offset behind the last line of a journal whose date in `field` is not after `moment`.
-
-    The lines are in the order of their dates, so that few of them are read.
-    """
-    try:
-        fd = files.open_plain(journal)
-    except (FileNotFoundError, files.StoreError, OSError):
-        return 0
-    date = re.compile(rb'"%s": ?"([^"]{19,40})"' % field)
-    try:
-        low, high = 0, os.fstat(fd).st_size
-        while high - low > _NEAR:
-            middle = backwards.line_start(fd, (low + high) // 2)
-            found = _first_date(fd, middle, date)
-            if middle <= low or found > moment:
-                high = max(middle, low) if middle > low else low + _NEAR
-            else:
-                low = middle
-        return _walked(fd, low, date, moment)
-    finally:
-        os.close(fd)
-
-
-def _first_date(fd: int, offset: int, date: re.Pattern[bytes]) -> float:
-    """Return the first date from an offset on; 0 where there is none near."""
-    found = date.search(os.pread(fd, _LINE, offset))
-    return times.epoch(found.group(1).decode(errors="replace")) if found else 0.0
-
-
-def _walked(fd: int, begin: int, date: re.Pattern[bytes], moment: float) -> int:
-    """Return the offset of the first line from `begin` on that is later; that of the end where there is none."""
-    end = begin
-    for start, block in whole_blocks(fd, begin):
-        for offset, line in split_lines(block, start):
-            found = date.search(line)
-            if found and times.epoch(found.group(1).decode(errors="replace")) > moment:
-                return offset
-            end = offset + len(line) + 1
-    return end
+# How far the nodes went.
 
 
 class _DatedNode(msgspec.Struct):
@@ -339,33 +317,3 @@ def _alive_status(run: Run | None, tail: Sequence[TaskEvent]) -> Status:
     if last is not None and last.kind == WAIT and "tasks" in last.data:
         return Status.AWAITING
     return Status.RUNNING
-
-
-# Stepping.
-
-_STEPS = (("signals", b"created_at"), ("actions", b"at"), ("events", b"at"), ("packets", b"completed_at"))
-
-
-def neighbour(layout: Layout, moment: float, *, forward: bool) -> float:
-    """Return when the next thing was recorded after a moment, or the last one before it; 0 where nothing was."""
-    dates = [_beside(getattr(layout, name), field, moment, forward=forward) for name, field in _STEPS]
-    found = [date for date in dates if date]
-    return (min(found) if forward else max(found)) if found else 0.0
-
-
-def _beside(journal: Path, field: bytes, moment: float, *, forward: bool) -> float:
-    """Return the date of the line after, or before, a moment in a journal; 0 where there is none."""
-    end = end_at(journal, field, moment if forward else moment - _TICK)
-    date = re.compile(rb'"%s": ?"([^"]{19,40})"' % field)
-    try:
-        fd = files.open_plain(journal)
-    except (FileNotFoundError, files.StoreError, OSError):
-        return 0.0
-    try:
-        if forward:
-            return _first_date(fd, end, date)
-        begin = max(0, end - _LINE)
-        found = date.findall(os.pread(fd, end - begin, begin))
-        return times.epoch(found[-1].decode(errors="replace")) if found else 0.0
-    finally:
-        os.close(fd)

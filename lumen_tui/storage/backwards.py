@@ -18,12 +18,15 @@ _LARGEST_BLOCK = 1024 * 1024
 _FAR = 2**62  # no file reaches there, and the kernel takes no larger offset
 
 
-def blocks(fd: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, whole lines), the last ones first. A torn tail and overlong lines are skipped."""
-    position = os.fstat(fd).st_size
+def blocks(fd: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, whole lines), the last ones first. A torn tail and overlong lines are skipped.
+
+    With `end`, where a line begins, those before it alone.
+    """
+    position = os.fstat(fd).st_size if end is None else end
     size = _FIRST_BLOCK
     head = b""  # the end of a line that begins before `position`
-    skipping = True  # until a newline: what follows the last one is a torn tail
+    skipping = end is None  # until a newline: what follows the last one is a torn tail
     while position > 0:
         start = max(0, position - size)
         data = os.pread(fd, position - start, start) + head
@@ -53,9 +56,9 @@ def split(start: int, block: bytes) -> Iterator[tuple[int, bytes]]:
         end = begin - 1
 
 
-def lines(fd: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line without its newline) of an open journal, newest first."""
-    for start, block in blocks(fd):
+def lines(fd: int, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, line without its newline) of an open journal, newest first; with `end` those before it alone."""
+    for start, block in blocks(fd, end):
         yield from split(start, block)
 
 

@@ -135,19 +135,19 @@ def split_lines(data: bytes, base: int) -> list[tuple[int, bytes]]:
 _BLOCK = 1024 * 1024
 
 
-def whole_blocks(fd: int, begin: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, whole lines) from an offset on, about a megabyte each, without a torn last line.
+def whole_blocks(fd: int, begin: int = 0, block: int = _BLOCK) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, whole lines) from an offset on, about `block` bytes each, without a torn last line.
 
     What is appended after the first block was requested is left out: writers may be as quick as the reader.
     """
     size = os.fstat(fd).st_size
-    length = _BLOCK
+    length = block
     while data := os.pread(fd, max(0, min(length, size - begin)), begin):
         end = data.rfind(b"\n") + 1
         if end:
             yield begin, data[:end]
             begin += end
-            length = _BLOCK
+            length = block
         elif len(data) < length:
             return
         else:

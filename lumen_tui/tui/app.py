@@ -10,6 +10,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
@@ -28,7 +30,7 @@ from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bell import TerminalMouth
 from lumen_tui.tui.bridge import Bridge, Refusal
 from lumen_tui.tui.command_log import CommandLog
-from lumen_tui.tui.host import Host, VerdictAsker
+from lumen_tui.tui.host import Host, RoomView, VerdictAsker
 from lumen_tui.tui.kit.verdict import VerdictKeys
 from lumen_tui.tui.moved_keys import keymap, slip_in
 from lumen_tui.tui.panes.base import subject_of
@@ -39,6 +41,7 @@ from lumen_tui.tui.patches.type_ahead import TypeAhead
 from lumen_tui.tui.patches.way_out import ENDING, way_out
 from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.room import Room
+from lumen_tui.tui.room_screen import RoomScreen
 from lumen_tui.tui.spoken import Announcer, spoken_place
 
 if TYPE_CHECKING:
@@ -48,6 +51,18 @@ _SOON = 0.05  # seconds
 _ANNOUNCED = 60.0  # seconds that a line stays which says what is new
 _PATIENCE = 0.1  # seconds that the first paint waits for the first snapshot
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
+
+
+def _front(app: LumenApp) -> RoomScreen:
+    """Return the room in front: the main screen, or the past over it."""
+    return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, RoomScreen)), app.room)
+
+
+def _open_past(app: LumenApp) -> None:
+    """Open the room as it was after what happened last."""
+    from lumen_tui.tui.past_room import PastRoom
+
+    app.push_screen(PastRoom(app, Path(app.room.snapshot.root)))
 
 
 class LumenApp(TypeAhead, App[int], inherit_bindings=False):
@@ -86,6 +101,8 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.clock = clock
         self._all_read = all_read
         self.command_log = CommandLog()
+        self.front: Callable[[], RoomView] = partial(_front, self)
+        self.open_past: Callable[[], None] = partial(_open_past, self)
         self.room = Room(self)
         self.presence = Presence(self, lambda: subject_of(self.room))
         self.mouth = TerminalMouth(self, self, os.environ)

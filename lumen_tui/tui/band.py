@@ -73,6 +73,8 @@ class BandRows:
         return line(width, cells)
 
     def _hints(self, row: Attention) -> str:
+        if self._band.why_not(BY_ACTION["answer_allow"]):
+            return ""
         keys = self._band.snapshot.config.keys
         actions = _HINTS.get(row.need, ("needs_dismiss",) if can_wait(row) else ("open",))
         return "  ".join(f"{shown_key(BY_ACTION[action], keys)} {BY_ACTION[action].label}" for action in actions)
@@ -216,9 +218,12 @@ class NeedsBand(Scoped, PaneFrame):
         return [command for command in commands if not self.why_not(command)]
 
     def action_answer(self, verb: str) -> None:
-        """Carry out a verb on the selected row."""
+        """Carry out a verb on the selected row, or say why nothing can be answered from here."""
         from lumen_tui.tui.screens.need_verbs import VERBS
 
+        if refusal := self.why_not(BY_ACTION["answer_allow"]):
+            self.say(f"{verb}: {refusal}", bad=True)
+            return
         self._prepare()
         if self._verbs is not None:
             VERBS[verb](self._verbs)

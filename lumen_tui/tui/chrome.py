@@ -219,7 +219,7 @@ def pane_line(panes: Sequence[Pane], current: Pane, width: int, look: Appearance
     return spread(width, parts, [])
 
 
-_AROUND = 2  # lines: the header and the footer
+AROUND = 2  # lines: the header and the footer
 
 
 class Columns:
@@ -227,6 +227,7 @@ class Columns:
 
     def __init__(self, room: PanedRoom, screen: Screen[None], band: NeedsBand, units: UnitsStrip, host: Host) -> None:
         self._room, self._screen, self._band, self._units, self._host = room, screen, band, units, host
+        self.around = AROUND  # lines above and below all of them
         self._layout = RoomLayout()
         self._moved: dict[str, int] = {}
         self._root = ""  # of the state folder from which they were read
@@ -235,13 +236,13 @@ class Columns:
         """Give all of them the lines that their content asks for."""
         self._layout, room, snapshot = layout, self._room, self._room.snapshot
         show_band(self._band, layout)
-        taken = show_strip(self._screen.query_one("#strip"), snapshot, self._host.clock(), layout)
+        taken = show_strip(self._screen.query_one("#strip"), snapshot, room.now, layout)
         if snapshot.loading < 1:
             return  # more rows may come
         if snapshot.root != self._root:
             self._root, self._moved = snapshot.root, sizes.load(snapshot.root) if snapshot.root else {}
         loop, wake, workers, signals, discoveries, decay = room.panes
-        height = self._screen.app.size.height - _AROUND - taken - lines_of(self._band)
+        height = self._screen.app.size.height - self.around - taken - lines_of(self._band)
         taken = 0 if layout.single else self._units.show(snapshot, low=layout.low)
         _seen(self._units, taken > 0)
         share((wake, loop, decay), height - taken, self._moved, layout)
@@ -278,12 +279,12 @@ class Chrome:
 
     def header(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the line above the panes."""
-        host = self._host
-        return [header(self._room.snapshot, host.clock(), width, host.look, here=host.drives)]
+        room = self._room
+        return [header(room.snapshot, room.now, width, self._host.look, here=room.drives)]
 
     def strip(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the strip of activity."""
-        return [strip(self._room.snapshot, self._host.clock(), width, self._host.look)]
+        return [strip(self._room.snapshot, self._room.now, width, self._host.look)]
 
     def others(self, width: int, height: int) -> list[list[Segment]]:
         """Return the panes that are not seen, a line each or one together."""
@@ -294,12 +295,7 @@ class Chrome:
     def footer(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the keys that work now, and the notice."""
         room = self._room
-        if room.band.in_front:
-            commands = room.band.offered()
-        else:
-            offered = footer_commands(room.current.scope, room.current.rows is not None)
-            commands = [command for command in offered if not room.why_not(command)]
-        asked = (commands, room.snapshot.config.keys, self.notice, width, self._host.look)
+        asked = (room.offered(), room.snapshot.config.keys, self.notice, width, self._host.look)
         if asked != self._asked:  # where a cursor moves it mostly stays as it is
             self._asked, self._footer = asked, footer(*asked)
         return [self._footer]

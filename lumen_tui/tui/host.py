@@ -131,6 +131,8 @@ class Host(ScreenOpener, TerminalLender, ThemeChooser, Protocol):
     clock: Callable[[], float]  # seconds since 1970
     verdicts: VerdictAsker  # where a verdict asks for what it still needs
     engine: subprocess.Popen[bytes] | None  # the one that was started here
+    front: Callable[[], RoomView]  # the room in front: the main screen, or the past over it
+    open_past: Callable[[], None]  # the room as it was after what happened last
 
     @property
     def painter(self) -> Repainter:

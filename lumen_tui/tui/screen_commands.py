@@ -15,7 +15,8 @@ from lumen_tui.tui.room_commands import COMMANDS
 # What is decided of a discovery, wherever it stands.
 TRIAGE = ("promote", "archive", "later", "merge", "similar", "less_urgent", "more_urgent", "retype")
 
-# Before the widget that has the focus: what is typed right behind tab must not end up in the field before.
+# Before the widget that has the focus: what is typed right behind tab must not end up in the field before, and in the
+# past the arrows move in time, whichever pane has the focus.
 _AT_ONCE = (
     "chat_send",
     "chat_stop",
@@ -27,7 +28,16 @@ _AT_ONCE = (
     "form_send_now",
     "form_next",
     "form_previous",
+    "moment_back",
+    "moment_on",
+    "minute_back",
+    "minute_on",
+    "hour_back",
+    "hour_on",
+    "past_day_back",
+    "past_day_on",
 )
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400  # seconds
 
 
 def _s(action: str, keys: str, label: str, help: str, call: str, *, writes: bool = False) -> RoomCommand:
@@ -256,16 +266,21 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "black_box": _on(
         "black_box",
-        _s("moment_back", "left", "event", "Go back to what was recorded before.", "events(-1)"),
-        _s("moment_on", "right", "event", "Go on to what was recorded next.", "events(1)"),
-        _s("hour_back", "shift+left", "hour", "Go back an hour.", "hours(-1)"),
-        _s("hour_on", "shift+right", "hour", "Go on an hour.", "hours(1)"),
-        _s("moment_diff", "tab", "since then", "What appeared, changed and went since; again: as it was.", "diff"),
+        _s("moment_back", "left", "before", "Go back to what happened before.", "events(-1)"),
+        _s("moment_on", "right", "after", "Go on to what happened next.", "events(1)"),
+        _s("moment_sort", "T", "type", "Step through one sort of event alone: the next sort at each press.", "sort"),
+        _s("minute_back", "ctrl+left", "minute", "Go back a minute.", f"go(-{_MINUTE})"),
+        _s("minute_on", "ctrl+right", "minute", "Go on a minute.", f"go({_MINUTE})"),
+        _s("hour_back", "shift+left", "hour", "Go back an hour.", f"go(-{_HOUR})"),
+        _s("hour_on", "shift+right", "hour", "Go on an hour.", f"go({_HOUR})"),
+        _s("past_day_back", "shift+up", "day", "Go back a day.", f"go(-{_DAY})"),
+        _s("past_day_on", "shift+down", "day", "Go on a day.", f"go({_DAY})"),
         _like("black_box", "ask", "another moment", "Ask for another moment."),
-        _s("moment_save", "f2", "save as text", "Save what is shown as a text file.", "save"),
-        _like("copy"),
-        _s("past_down", "j down", "move", "Scroll a line down.", "scroll(1)"),
-        _s("past_up", "k up", "move", "Scroll a line up.", "scroll(-1)"),
+        _like("since", "since", help="What appeared, changed and went since then, pane by pane."),
+        _s("past_save", "f2", "save as text", "Save the room as it was as a text file.", "save"),
+    ),
+    "since_then": _on(
+        "since_then", _s("since_save", "f2", "save as text", "Save what is shown as a text file.", "save")
     ),
     "command_log": _on("command_log", _like("copy", help="Copy the command line.")),
     "journal": _on("journal", _like("undo", label="undo this one")),

@@ -15,7 +15,7 @@ from lumen_tui.model import times
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.times import HOUR
-from lumen_tui.queries.black_box import end_at
+from lumen_tui.storage.dated_lines import DatedLines
 from lumen_tui.storage.layout import Layout
 
 
@@ -72,7 +72,7 @@ def test_the_end_of_a_long_journal_is_found_between_and_behind_wrong_lines(tmp_p
     for line in lines:
         starts.append(starts[-1] + len(line))
     for number in (0, 1, 3998, 3999, 4001, 7777, 8998, 8999):
-        end = end_at(journal, b"created_at", 1000.0 + number)
+        end = DatedLines(journal, b"created_at").end_at(1000.0 + number)
         assert end in (starts[number + 1], starts[number + 2] if number == 3999 else starts[number + 1]), number
-    assert end_at(journal, b"created_at", 0.0) == 0
-    assert end_at(tmp_path / "none.jsonl", b"created_at", 5.0) == 0
+    assert DatedLines(journal, b"created_at").end_at(0.0) == 0
+    assert DatedLines(tmp_path / "none.jsonl", b"created_at").end_at(5.0) == 0

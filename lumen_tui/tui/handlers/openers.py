@@ -159,16 +159,11 @@ class LoopHandler(Handler):
 class ContinuityHandler(Handler):
     """Opens what was: the packets of loops, and what happened since the operator last looked."""
 
+    def why_black_box(self) -> str:
+        return "" if self.snapshot.root else "the state folder is not read yet"
+
     def do_black_box(self) -> None:
-        from lumen_tui.tui.screens.black_box import BlackBoxScreen, MomentForm
-
-        host = self.host
-
-        def asked(moment: float | None) -> None:
-            if moment is not None:
-                host.push_screen(BlackBoxScreen(self.layout.root, host.operator, moment, host.clock))
-
-        host.push_screen(MomentForm(host.clock()), asked)
+        self.host.open_past()
 
     def do_packets(self) -> None:
         self.show_packets(0)

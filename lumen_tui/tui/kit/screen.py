@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
@@ -93,7 +94,7 @@ class Dialog(Scoped, OneFrame, ModalScreen[Result]):
     def action_room(self, action: str) -> None:
         """Carry out a command of the room above whatever is open, such as the question of the kill switch."""
         if (host := host_of(self.app)) is not None:
-            host.room.action_do(action)
+            host.front().action_do(action)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot. Most dialogs have no use for one."""
@@ -153,8 +154,8 @@ class DetailScreen(Sheet, Dialog[Result]):
         """Undo the operator's last action, wherever it was; sheets with actions of their own answer themselves."""
         if (host := host_of(self.app)) is None:
             return
-        if host.room.refusal:
-            note(self, f"undo: {host.room.refusal}")
+        if host.front().refusal:
+            note(self, f"undo: {host.front().refusal}")
         else:
             host.submit(Undo(), lambda done: note(self, done.summary), lambda refusal: note(self, refusal))
 
@@ -162,16 +163,16 @@ class DetailScreen(Sheet, Dialog[Result]):
         """Leave everything that is open, and carry out a command of the room."""
         if (host := host_of(self.app)) is None:
             return
-        room, above = host.screen_stack[0], host.screen_stack[1:]
-        reason = host.room.why_not(BY_ACTION[action])
+        room, above = host.front(), [*takewhile(lambda screen: isinstance(screen, Dialog), reversed(host.screen_stack))]
+        reason = room.why_not(BY_ACTION[action])
         if any(not isinstance(screen, DetailScreen) or screen.HOLDS for screen in above):
             reason = f"decide here first; {key_of(self, 'back')} goes back"
         if reason:
             note(self, f"{BY_ACTION[action].label}: {reason}")
             return
-        while host.screen is not room:
-            host.screen.dismiss(None)
-        host.room.action_do(action)
+        for screen in above:
+            screen.dismiss(None)
+        room.action_do(action)
 
 
 def note(screen: Dialog[Result], text: str) -> None:

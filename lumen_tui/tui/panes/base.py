@@ -273,6 +273,17 @@ class PanedRoom(RoomView, Protocol):
     def columns(self) -> ColumnsView:
         """The lines of the panes."""
 
+    @property
+    def now(self) -> float:
+        """The moment that is shown, in seconds since 1970."""
+
+    @property
+    def drives(self) -> bool:
+        """Whether the engine that drives was started here."""
+
+    def offered(self) -> list[RoomCommand]:
+        """Return what the footer offers: what works on the row of the band, or on the current pane."""
+
     def pane(self, scope: str) -> Pane:
         """Return the pane of a scope."""
 

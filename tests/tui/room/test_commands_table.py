@@ -34,7 +34,7 @@ def test_every_command_says_what_it_does() -> None:
 
 async def test_every_command_has_something_that_carries_it_out(open_room: Any) -> None:
     async with open_room() as room:
-        handlers = room.app.room._handlers
+        handlers = room.app.room.handlers
         assert {command.action for command in COMMANDS} == set(handlers._do)
 
 
