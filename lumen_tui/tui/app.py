@@ -71,6 +71,9 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
     CSS_PATH = theme.style_files()
     ENABLE_COMMAND_PALETTE = False
     TITLE = "lumen"
+    _configured: object = None  # the keys and the theme in force
+    front: Callable[[], RoomView]  # the room in front: the main screen, or the past over it
+    open_past: Callable[[], None]
 
     def __init__(
         self,
@@ -101,8 +104,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.clock = clock
         self._all_read = all_read
         self.command_log = CommandLog()
-        self.front: Callable[[], RoomView] = partial(_front, self)
-        self.open_past: Callable[[], None] = partial(_open_past, self)
+        self.front, self.open_past = partial(_front, self), partial(_open_past, self)
         self.room = Room(self)
         self.presence = Presence(self, lambda: subject_of(self.room))
         self.mouth = TerminalMouth(self, self, os.environ)
@@ -114,7 +116,6 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self._plain = (AsciiTwins(enabled=lean), NoColor(enabled=lean))
         self._filters += [*self._plain, Guard()]
         self._bridge: Bridge | None = None
-        self._configured: object = None
         self._lent_until = 0.0  # monotonic: before this the terminal is, or was just now, an editor's
         for own in theme.themes():
             self.register_theme(own)
