@@ -20,7 +20,7 @@ from lumen_tui.model.requests.base import Arg, Request, declared_fields
 R = TypeVar("R", bound=Request)
 
 PARTS = {  # modules of `cli.commands`, in the order of the help, and the commands that each declares
-    "state": ("init", "status", "events", "undo", "redo", "doctor"),
+    "state": ("init", "status", "health", "events", "undo", "redo", "doctor"),
     "tasks": ("task",),
     "chat": ("chat",),
     "engine": ("pause", "resume", "stop", "beat", "budget", "kill", "unkill"),
@@ -56,6 +56,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "exchange": ("import", "export"),
     "agentfile": ("af",),
     "completions": ("completions",),
+    "service": ("service",),
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)
 TWO_WORDS = ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "signal-cleanup")  # as written

@@ -45,7 +45,8 @@ TITLES = {  # of the parts
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
     "agentfile": "Agent files",
-    "completions": "The program itself",
+    "completions": "Completion of a shell",
+    "service": "A service of systemd",
 }
 _HEAD = """\
 # Commands

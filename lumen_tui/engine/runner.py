@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from lumen_tui.engine.engine import BeatReport, Engine, StateGone
 from lumen_tui.engine.events import SLEPT, STOOD_STILL
+from lumen_tui.engine.service_manager import ServiceManager
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, integrity
 
@@ -33,6 +34,7 @@ class RunOptions:
     until_idle: bool = False  # stop once nothing runs, waits or is new
     listeners: list[BeatListener] = field(default_factory=list)
     signals: bool = True  # whether SIGTERM, SIGINT and SIGHUP end it; else the caller hears them
+    manager: ServiceManager = field(default_factory=ServiceManager)  # who is told how it is
 
 
 class Runner:
@@ -91,12 +93,14 @@ class Runner:
         return {number.name: 128 + number for number in ENDING}
 
     async def _beats(self) -> None:
-        reason = "start"
+        manager, reason = self.options.manager, "start"
         while not (self._superseded() or self.stop_reason):
             report = self._beat(reason)
+            manager.ready() if reason == "start" else None
             if self._finished(report):
-                return
+                break
             reason = await self._wait()
+        manager.stopping(self.stop_reason)
 
     def _finished(self, report: BeatReport) -> bool:
         self._done_beats += 1
@@ -143,6 +147,7 @@ class Runner:
         while not self.stop_reason:
             await self._wait_for_wakeup(min(self._longest(), max(0.0, due - clock.running())))
             running = clock.running()
+            self.options.manager.alive(running)
             if running >= due:
                 self._note_late(running - due, running - clock.awake() - asleep)
                 return "timer"
@@ -202,6 +207,8 @@ class Runner:
             self.engine.sleep(self._clock.now(), due)
         except (files.StoreError, OSError):
             pass  # degraded: the late heartbeat shows it to the operator
+        phase, note = self.engine.announced
+        self.options.manager.status(f"{phase}: {note}" if note else phase)
 
     def _something_happened(self) -> bool:
         """Return whether there may be a new command, a new task, an ended worker or something due; reads no file."""

@@ -16,6 +16,7 @@ from lumen_tui.engine import settings
 from lumen_tui.engine.driving import Driver, StopSignals, driving
 from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.engine.service_manager import ServiceManager
 from lumen_tui.engine.settings import not_in_force
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.requests.tasks import CancelTask, NewTask
@@ -93,7 +94,7 @@ def _same_file(first: TextIO, second: TextIO) -> bool:
 
 def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
     """Drive `root` until stopped, or for a number of beats. Returns the exit code."""
-    output = Output(log_format)
+    output, manager = Output(log_format), ServiceManager.of(os.environ)
     try:
         engine = Engine.open(root, listeners=(output.event,))
     except (EngineBusy, files.StoreError) as error:
@@ -103,7 +104,7 @@ def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
 
     from lumen_tui.engine.runner import Runner, RunOptions
 
-    runner = Runner(engine, RunOptions(beats=beats, listeners=[output.beat]))
+    runner = Runner(engine, RunOptions(beats=beats, listeners=[output.beat], manager=manager))
     code = asyncio.run(runner.run())
     trouble = f"; {engine.trouble}" if engine.trouble else ""
     print(f"lumen-tui: engine stopped ({runner.stop_reason}){trouble}", file=sys.stderr)

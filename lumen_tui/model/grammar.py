@@ -15,8 +15,9 @@ COMMON = ("--state", "--operator", "--verbatim")  # options of every command
 
 # Commands that change nothing. All others are taken to write, those as well that are not known here.
 _READS = frozenset({
-    "status", "events", "doctor", "task list", "task show", "task log", "budget", "approvals list", "approvals rules",
-    "approvals show", "question list", "question show", "attention list", "role list", "role show", "role stats",
+    "status", "health", "events", "doctor", "completions", "service show", "task list", "task show", "task log",
+    "budget", "approvals list", "approvals rules", "approvals show",
+    "question list", "question show", "attention list", "role list", "role show", "role stats",
     "triage", "wu list", "wu show", "wu lanes", "session list", "session show", "ready", "context", "since", "packets",
     "capsule", "why", "search", "archive list", "archive search", "profile", "fact list", "fact suggest", "blocks list",
     "blocks show", "blocks history", "relay list", "relay show", "relay held", "schedule list", "schedule show",
@@ -28,6 +29,7 @@ _READS = frozenset({
 _WRITES_WITH: Mapping[str, tuple[str, ...]] = {
     "triage": ("--promote", "--archive", "--keep", "--merge", "--edit", "--undo"),
     "doctor": ("--fix",),
+    "completions": ("--install",),
     "budget": ("raise",),
     "ready": ("--take",),
     "since": ("--seen",),
@@ -54,6 +56,7 @@ _GRAVE = frozenset({
     "stop", "kill", "delete", "cleanup", "signal cleanup", "decay", "role fire", "relay drop", "changes drop",
     "changes push", "schedule remove", "archive withdraw", "tool accept", "constitution approve", "operator token",
     "access add", "import lumenflow", "import beads", "af import", "hooks install", "hooks uninstall", "approve",
+    "service install", "service remove",
 })  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`init`, `status`, `events`, `undo`, `redo`, `doctor`: the state folder as a whole."""
+"""`init`, `status`, `health`, `events`, `undo`, `redo`, `doctor`: the state folder as a whole."""
 
 from __future__ import annotations
 
@@ -54,6 +54,10 @@ def _declare_state(commands: CommandGroup) -> None:
         "-q", "--quiet", action="store_true", help="only the count of what needs a person; exit 1 if any"
     )
     status.json()
+    text = "Whether the engine is healthy: exit 0 if so, else 1, as containers and monitors ask."
+    health = commands.add("health", run_health, text, "health --ready")
+    health.add_argument("--ready", action="store_true", help="ask for more: that it starts the work that it is given")
+    health.json()
     events = commands.add("events", run_events, "What the engine did.", "events --follow")
     events.add_argument("-n", "--lines", type=int, default=50, help="how many of the last ones [50]")
     events.add_argument("-f", "--follow", action="store_true", help="follow new ones until interrupted")
@@ -98,6 +102,21 @@ def run_status(session: Session, args: Namespace) -> int:
         if not _is_shown_above(need):
             say(f"  {_with_id(need)}")
     return 0
+
+
+def run_health(session: Session, args: Namespace) -> int:
+    from lumen_tui.model.health import PASS, judge
+
+    snapshot = session.snapshot()
+    health = judge(snapshot, tuple(_no_model(snapshot)))
+    if args.json:
+        document(health.fields())
+    else:
+        say(health.status)
+        for name, check in health.checks.items():
+            if check.status != PASS:
+                say(f"  {name}: {check.status}: {one_line(check.output, 300)}")
+    return 0 if health.ready or (health.alive and not args.ready) else 1
 
 
 def _at_work(session: Session, snapshot: Snapshot) -> Iterator[str]:

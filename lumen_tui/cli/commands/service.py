@@ -1,0 +1,130 @@
+"""`service show | install | remove`: the engine as a service of systemd, of a user or of the machine."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import subprocess
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.commands.hooks import program
+from lumen_tui.cli.session import Session, say, talk
+from lumen_tui.cli.units import MARK, ServiceUnit
+from lumen_tui.model.ids import check_name
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import directories, files
+
+if TYPE_CHECKING:
+    from lumen_tui.cli.parser import CommandGroup
+
+_NOTHING = 3
+_PATIENCE = 120  # seconds for systemctl, which waits until the engine is ready
+
+
+def declare(commands: CommandGroup) -> None:
+    """Add the commands of this module."""
+    group = commands.group("service", "The engine as a service of systemd.", alone="show")
+    show = group.add("show", run_show, "Print the unit as it would be installed.", "service show")
+    text = "Write the unit, enable and start it; an engine that hangs or crashes is started again."
+    install = group.add("install", run_install, text, "service install")
+    remove = group.add("remove", run_remove, "Stop the service and take its unit away.", "service remove")
+    for parser in (show, install, remove):
+        parser.add_argument("--system", action="store_true", help="of the machine, as root; else of your own manager")
+        parser.add_argument("--account", default="", metavar="USER", help="with --system: who runs it [you]")
+        parser.add_argument("--name", default="lumen", metavar="NAME", help="of the unit [lumen]")
+        parser.set_defaults(without_state=True)
+    for parser in (install, remove):
+        parser.add_argument("--no-start", action="store_true", help="only the file: call no systemctl")
+
+
+def _account(args: Namespace) -> str:
+    """Return who is to run the engine; empty under a user's own manager, which runs it as that user."""
+    return (args.account or os.environ.get("SUDO_USER") or getpass.getuser()) if args.system else ""
+
+
+def _unit(session: Session, args: Namespace) -> str:
+    try:
+        return ServiceUnit(program(), str(session.root), _account(args)).text()
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+
+
+def _path(args: Namespace) -> Path:
+    name = f"{check_name(args.name, 'unit')}.service"
+    if args.system:
+        return Path("/etc/systemd/system", name)
+    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(config, "systemd", "user", name)
+
+
+def run_show(session: Session, args: Namespace) -> int:
+    talk(f"# {_path(args)}")
+    say(_unit(session, args).rstrip())
+    return 0
+
+
+def run_install(session: Session, args: Namespace) -> int:
+    path, text = _path(args), _unit(session, args)
+    _must_be_ours(path)
+    _make_state(session, args)
+    directories.make_folder(path.parent)
+    files.replace(path, text.encode())
+    if args.system:
+        path.chmod(0o644)
+    say(f"{path} is written")
+    if not args.system:
+        talk("it runs while you are logged in; `loginctl enable-linger` lets it run from boot on")
+    return _systemctl(args, ["daemon-reload"], ["enable", "--now", path.name])
+
+
+def run_remove(session: Session, args: Namespace) -> int:
+    path = _path(args)
+    if not path.exists():
+        say(f"{path} is not there")
+        return _NOTHING
+    _must_be_ours(path)
+    code = _systemctl(args, ["disable", "--now", path.name])
+    directories.remove(path)
+    say(f"{path} is removed; the state folder stays as it is")
+    return _systemctl(args, ["daemon-reload"]) or code
+
+
+def _make_state(session: Session, args: Namespace) -> None:
+    """Make sure that there is a state folder of whoever runs the engine: it starts on no other."""
+    if not args.system:
+        session.make_sure()
+    elif session.layout.absent():
+        order = f"sudo -u {_account(args)} lumen-tui init --state {session.root}"
+        raise ActionError(f"there is no state folder at {session.root}: make it as its account, `{order}`")
+
+
+def _must_be_ours(path: Path) -> None:
+    """Raise ActionError where a unit of somebody else has the name."""
+    if not (files.read(path) or MARK.encode()).startswith(MARK.encode()):
+        raise ActionError(f"{path} is not ours, so it stays as it is: choose another name with --name")
+
+
+def _systemctl(args: Namespace, *orders: list[str]) -> int:
+    """Give orders to the service manager; where that cannot be, say what to type and return 1."""
+    if args.no_start:
+        return 0
+    manager = ["systemctl", *([] if args.system else ["--user"])]
+    if shutil.which("systemctl") is None:
+        talk("lumen-tui: systemctl is not installed, so nothing was started or stopped")
+        return 1
+    for order in orders:
+        try:
+            done = subprocess.run(
+                [*manager, *order], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE
+            )
+            problem = done.stderr if done.returncode else ""
+        except subprocess.TimeoutExpired:
+            problem = f"no answer within {_PATIENCE} s"
+        if problem:
+            talk(f"lumen-tui: `{' '.join([*manager, *order])}` failed: {one_line(problem, 300)}")
+            return 1
+    return 0
