@@ -35,13 +35,13 @@ def must_be_free(unit: Tracked, *, by: str, stale: bool) -> None:
 
 def may_close(store: Store, unit: Tracked, reason: str) -> str:
     """Refuse to close a unit whose acceptance was disproved, but to the operator, who says why; return what to note."""
-    found = unit_checks.read(store.layout, unit.id)
-    if found is None or found.acceptance.verdict is not Verdict.DISPROVED:
+    checked = unit_checks.read(store.layout, unit.id)
+    if checked is None or checked.acceptance.verdict is not Verdict.DISPROVED:
         return ""
-    failed = {result.check for result in found.acceptance.results if result.finding is Finding.FAILS}
+    failed = {result.check for result in checked.acceptance.results if result.finding is Finding.FAILS}
     if not failed & set(among(unit.acceptance)):
         return ""  # what failed is no longer asked for
-    words = f"{unit.id} is not accepted after {found.task_id}: {found.acceptance.reason}"
+    words = f"{unit.id} is not accepted after {checked.task_id}: {checked.acceptance.reason}"
     if not acting.caller().order:
         raise ActionError(f"{words}; mend it and let a task on {unit.id} show that, or leave it to the operator")
     if not reason.strip():

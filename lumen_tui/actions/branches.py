@@ -132,8 +132,8 @@ def _entry(listing: ChangeListing, git: Git, change: FileChange) -> bytes:
 def _without_dropped(listing: ChangeListing, change: FileChange, decision: Decision) -> bytes:
     """Return a text as the task has it, without the hunks that were dropped."""
     before, after = records.content(listing.folder, change.before), records.content(listing.folder, change.after)
-    kept = {number for number in range(1, len(hunks_of(before, after)) + 1) if number not in decision.dropped}
-    return merge(before, before, after, kept)
+    accepted = {number for number in range(1, len(hunks_of(before, after)) + 1) if number not in decision.dropped}
+    return merge(before, before, after, accepted)
 
 
 def branch_now(store: Store, change: Change) -> Side | None:

@@ -106,15 +106,15 @@ def facts(view: ListView) -> dict[str, object]:
 
 def below(changes: ChangeList, paths: Sequence[str]) -> list[FileChange]:
     """Return the files that are named, or below a folder that is."""
-    found = []
+    chosen = []
     for path in paths:
         folder = path.rstrip("/") + "/"
-        named = [one for one in changes.files if one.path == path or one.path.startswith(folder)]
+        named = [change for change in changes.files if change.path == path or change.path.startswith(folder)]
         if not named:
-            known = [one.path for one in changes.files]
+            known = [change.path for change in changes.files]
             raise ActionError(f"{safe(path)} is not in the change list", candidates=refusal.nearest(path, known))
-        found += named
-    return found
+        chosen += named
+    return chosen
 
 
 def conflict(listing: ChangeListing, change: FileChange) -> str:

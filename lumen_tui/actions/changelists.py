@@ -171,12 +171,12 @@ def _merged(
 ) -> tuple[FileSide, bytes]:
     change = selection.change
     if not change.text or there is None or there.link or change.before is None or change.after is None:
-        what = (
+        state = (
             "is gone since the task began" if there is None
             else "was not there for the task, and is now" if change.before is None
             else "is not as the task found it"
         )  # fmt: skip
-        raise Unplaceable(f"the file {what}")
+        raise Unplaceable(f"the file {state}")
     before, after = records.content(listing.folder, change.before), records.content(listing.folder, change.after)
     try:
         text = merge(records.current(target, there), before, after, selection.hunks)
@@ -206,9 +206,9 @@ def accept(store: Store, request: AcceptChanges, *, by: str, now: float) -> Done
         planned, conflicts = _plans(listing, chosen)
         if conflicts and (not request.fitting or not planned):
             raise _does_not_fit(listing, conflicts)
-        rest = f"; {len(conflicts)} did not fit" if conflicts else ""
+        unfitting = f"; {len(conflicts)} did not fit" if conflicts else ""
         fitting = [selection for selection in chosen if selection.change.path not in conflicts]
-        text = f"{_counted(fitting)} of task {ids.short(listing.task_id)} accepted{rest}"
+        text = f"{_counted(fitting)} of task {ids.short(listing.task_id)} accepted{unfitting}"
         return _carry_out(store, listing, planned, "changes.accept", text, by=by, now=now)
 
 
@@ -277,18 +277,18 @@ def write(store: Store, request: WriteChange, *, by: str, now: float) -> Done:
             target = placing.target_of(listing.changes.top, change)
             there = placing.side_there(target)
             mode = placing.mode_for(change.after, there) if change.after else there.mode if there else 0o644
-            kept = files.read(records.content_path(listing.folder, FileSide(request.sha256, 0)))
+            edited = files.read(records.content_path(listing.folder, FileSide(request.sha256, 0)))
         except Unplaceable as error:
             raise ActionError(f"{change.path}: {error}") from error
         except OSError as error:
             raise ActionError(str(error)) from error
-        if kept is None:
+        if edited is None:
             raise ActionError("what was edited is gone: open it again with `changes edit`")
-        then = FileSide(request.sha256, len(kept), mode)
+        then = FileSide(request.sha256, len(edited), mode)
         planned = Placement(change.path, target, there, then, Decision(whole="edited"))
-        clashes = kept.count(MARK)
-        left = f", with {plural(clashes, 'clash', 'clashes')} still between marks" if clashes else ""
-        text = f"{change.path} of task {ids.short(listing.task_id)} brought in as edited{left}"
+        clashes = edited.count(MARK)
+        remark = f", with {plural(clashes, 'clash', 'clashes')} still between marks" if clashes else ""
+        text = f"{change.path} of task {ids.short(listing.task_id)} brought in as edited{remark}"
         return _carry_out(store, listing, [planned], "changes.write", text, by=by, now=now)
 
 

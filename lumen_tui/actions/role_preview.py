@@ -124,8 +124,8 @@ def until_words(role: Role, now: float) -> str:
     if not role.until:
         return ""
     seconds_left = times.epoch(role.until) - now
-    rest = f"{times.days(seconds_left)} more" if seconds_left > 0 else "over"
-    return f"until {times.stamp_of(role.until)}, {rest}"
+    remaining = f"{times.days(seconds_left)} more" if seconds_left > 0 else "over"
+    return f"until {times.stamp_of(role.until)}, {remaining}"
 
 
 def _tools(role: Role, rules: TaskRules) -> str:

@@ -115,7 +115,7 @@ def _change(
     reason: str = "",
 ) -> tuple[Schedule, Done]:
     """Append what `decide` makes of a schedule (before, after) with its action; `{}` in the summary is its name."""
-    made: list[tuple[Schedule, Done]] = []
+    outcome: list[tuple[Schedule, Done]] = []
     sides: list[tuple[Schedule | None, Schedule]] = []
 
     def decided(known: Known) -> list[Schedule]:
@@ -127,11 +127,11 @@ def _change(
         words = summary.replace("{}", after.name)
         change = Change(KIND, after.id, before=_side(before), after=_side(after))
         action = edits.new_action(verb, [change], summary=words, by=by, now=now, reason=reason)
-        made.append((after, Done(summary=words, target=after.id, action_id=action.id)))
+        outcome.append((after, Done(summary=words, target=after.id, action_id=action.id)))
         return journal.begun_lines(action)
 
     schedules.change(store.layout, decided, actions)
-    return made[0]
+    return outcome[0]
 
 
 def _side(schedule: Schedule | None) -> Side | None:

@@ -53,9 +53,9 @@ def tell(store: Store, request: TellTask, *, by: str, now: float) -> Done:
     return Done(summary=f"{summary}{_when(store, folder, order=steer.order)}", target=full_id, action_id=action.id)
 
 
-def _takes_none(task_id: str, why: str) -> ActionError:
+def _takes_none(task_id: str, reason: str) -> ActionError:
     stop = f"`task cancel {ids.short(task_id)} --after step` stops it and keeps what it has"
-    return ActionError(f"task {ids.short(task_id)} takes no message: {why}; {stop}")
+    return ActionError(f"task {ids.short(task_id)} takes no message: {reason}; {stop}")
 
 
 def _when(store: Store, folder: Path, *, order: bool) -> str:

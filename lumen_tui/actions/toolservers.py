@@ -30,17 +30,17 @@ def accept(store: Store, request: AcceptTool, *, by: str, now: float) -> Done:
     kind = kind_of(store.layout, request.name)
     if kind == "servers":
         tools = _seen(store.layout, request.name)
-        digest, what = tools.hash, _tools_in_words(tools)
+        digest, description = tools.hash, _tools_in_words(tools)
     else:
         tool = _python_tool(store.layout, request.name)
-        tools, digest, what = None, tool.hash, f"custom-tools/{tool.file}"
+        tools, digest, description = None, tool.hash, f"custom-tools/{tool.file}"
     if request.hash and request.hash != digest:
         raise ActionError(f"it is {digest} now, not {one_line(request.hash, 40)}: look at it again with `tool show`")
     if _held(store.layout, kind, request.name) == digest:
         raise ActionError(f"{request.name} is accepted as it is", missing=True)
     if tools is not None:
         records.keep_accepted(store.layout, tools)
-    summary = f"{request.name} accepted ({digest}): {what}"
+    summary = f"{request.name} accepted ({digest}): {description}"
     return _change(store, kind, request.name, digest, "tool.accept", summary, by=by, now=now)
 
 
@@ -69,22 +69,22 @@ def kind_of(layout: Layout, name: str) -> str:
 
 def python_tools(layout: Layout) -> list[PythonTool]:
     """Return the tools that custom-tools/*.py declare, accepted or not; those of broken files are left out."""
-    found: list[PythonTool] = []
+    tools: list[PythonTool] = []
     for path in roles.python_files(layout):
         from lumen_tui.store.settings import pythontools
 
         try:
-            found += pythontools.tools_in(path.name, files.read(path) or b"")
+            tools += pythontools.tools_in(path.name, files.read(path) or b"")
         except (BadFile, files.StoreError, OSError):
             continue
-    return found
+    return tools
 
 
 def _python_tool(layout: Layout, name: str) -> PythonTool:
-    found = [tool for tool in python_tools(layout) if tool.name == name]
-    if len(found) > 1:
-        raise ActionError(f"{name} is declared in {found[0].file} and in {found[1].file}: take one out")
-    return found[0]
+    tools = [tool for tool in python_tools(layout) if tool.name == name]
+    if len(tools) > 1:
+        raise ActionError(f"{name} is declared in {tools[0].file} and in {tools[1].file}: take one out")
+    return tools[0]
 
 
 def _seen(layout: Layout, name: str) -> ServerTools:

@@ -71,7 +71,7 @@ def unit_detail(root: Path, wu_id: str, now: float) -> UnitDetail:
     unit = work_units.read_tracked(store.layout, checks.known_unit(store.layout, wu_id))
     if unit is None:
         raise ActionError(f"there is no work unit {wu_id}", missing=True)
-    unit, found = safe_record(unit), unit_checks.read(store.layout, unit.id)
+    unit, checked = safe_record(unit), unit_checks.read(store.layout, unit.id)
     with Trail(store.layout) as trail:
         return UnitDetail(
             row=_row(store, trail, unit, now),
@@ -79,8 +79,8 @@ def unit_detail(root: Path, wu_id: str, now: float) -> UnitDetail:
             checkpoints=tuple(trail.newest(unit.id, (CHECKPOINT,), _MOST)),
             decisions=tuple(trail.newest(unit.id, (DECISION,), _MOST, any_state=True)),
             origin=trail.node(unit.discovery) if unit.discovery else None,
-            checked=found.acceptance if found else None,
-            checked_by=found.task_id if found else "",
+            checked=checked.acceptance if checked else None,
+            checked_by=checked.task_id if checked else "",
         )
 
 
@@ -99,10 +99,11 @@ def _row(store: Store, trail: Trail, unit: Tracked, now: float) -> UnitRow:
 
 def _percents(trail: Trail, wu_id: str, last: NodeView | None) -> Iterator[int]:
     """Yield how far the unit is, as the newest of its signals and its last checkpoint say it; the newest first."""
-    told = [(times.epoch(signal.created_at), signal.message) for signal in trail.signals(wu_id, _TOLD)]
+    remarks = [(times.epoch(signal.created_at), signal.message) for signal in trail.signals(wu_id, _TOLD)]
     if last is not None:
         progress = last.metadata.get("progress")
-        told.append((times.epoch(last.created_at), f"{progress if isinstance(progress, str) else ''} {last.content}"))
-    for _, text in sorted(told, reverse=True):
+        words = progress if isinstance(progress, str) else ""
+        remarks.append((times.epoch(last.created_at), f"{words} {last.content}"))
+    for _, text in sorted(remarks, reverse=True):
         if (percent := named_percent(text)) is not None:
             yield percent

@@ -155,8 +155,8 @@ def _make(
     with journal.Transaction(store.layout) as transaction:
         try:
             with locks.waiting_lock(store.layout.lock("work")):
-                made = drafts() if callable(drafts) else drafts
-                units = work_units.numbered(store.layout, made)
+                planned = drafts() if callable(drafts) else drafts
+                units = work_units.numbered(store.layout, planned)
                 agents.must_have_room(store, len(units))
                 action = begin(units)
                 transaction.announce(action)

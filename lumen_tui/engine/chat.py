@@ -142,10 +142,10 @@ class ChatTurns:
     def _close(self, turn: Turn, folder: Path, ended: Exit, now: float) -> None:
         """Write the end of a turn whose worker did not: with as much of its answer as there is."""
         name = agent.turn_id(turn.number)
-        said = [] if turn.answer else [*self._partial(turn, folder, now)]
+        answer = [] if turn.answer else [*self._partial(turn, folder, now)]
         status = _ENDS.get(ended.status, TurnEnd.FAILED)
         end = _end(turn.number, status, ended.reason, now)
-        chats.append(self._store.layout, *said, end)
+        chats.append(self._store.layout, *answer, end)
         self._log.add("chat", f"turn {turn.number} {status}: {one_line(ended.reason, _TITLE)}", now, task_id=name)
 
     def _partial(self, turn: Turn, folder: Path, now: float) -> list[ChatLine]:

@@ -90,8 +90,8 @@ def _beginning(file: IO[bytes]) -> str:
 def command_grammar() -> Grammar:
     """Return what the command line takes, as the command line itself tells it. OSError, msgspec.DecodeError."""
     program = [sys.executable, "-P", "-m", "lumen_tui", "help", "--json"]
-    told = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_PATIENCE)
-    return msgspec.json.decode(told.stdout, type=Grammar)
+    listing = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_PATIENCE)
+    return msgspec.json.decode(listing.stdout, type=Grammar)
 
 
 _PLAIN_EDITORS = ("sensible-editor", "nano", "vim", "vi")

@@ -44,11 +44,11 @@ def run(script: str, variables: Mapping[str, str], seconds: float, stop: threadi
     except (OSError, ValueError) as error:
         return Finished("", None, 0.0, f"it cannot be started: {error}")
     with child:
-        output, why = _read(child, began + seconds, stop)
-        why = why if why != "late" else f"ended after {seconds:g} s"
+        output, reason = _read(child, began + seconds, stop)
+        reason = reason if reason != "late" else f"ended after {seconds:g} s"
         _end(child)
     text = safe(output[:_OUTPUT].decode(errors="replace"))
-    return Finished(text, child.returncode, time.monotonic() - began, why, len(output) > _OUTPUT)
+    return Finished(text, child.returncode, time.monotonic() - began, reason, len(output) > _OUTPUT)
 
 
 def _read(child: subprocess.Popen[bytes], until: float, stop: threading.Event) -> tuple[bytes, str]:

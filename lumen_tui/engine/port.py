@@ -180,7 +180,7 @@ class RemotePort:
                 asked = self._reader.question_of(view.id, self._clock.now())
             events = newest_events(folder)
             result = (files.read(folder / "result.md", _RESULT_BYTES) or b"").decode(errors="replace")
-            said = tuple(steers.read(folder))
+            messages = tuple(steers.read(folder))
             if folder.exists():
                 break  # else it was archived meanwhile, and what was read is not all
         cost = costs(self._store.layout, [view], self._clock.now())[view.id]
@@ -189,7 +189,7 @@ class RemotePort:
             events=events,
             result=safe(result),
             cost=cost,
-            steers=said,
+            steers=messages,
             question=asked,
             skills=read_in(events),
         )

@@ -81,8 +81,8 @@ def plain(line: str) -> tuple[PlainCommand, ...]:
     folder = ""
     if match := _CD.fullmatch(parts[0]):
         folder, parts = match["folder"], parts[1:]
-    found = [_one(part, folder) for part in parts]
-    return tuple(command for command in found if command) if all(found) else ()
+    commands = [_one(part, folder) for part in parts]
+    return tuple(command for command in commands if command) if all(commands) else ()
 
 
 def cut_off(line: str) -> tuple[PlainCommand, ...]:
@@ -110,27 +110,27 @@ def sort_of(command: PlainCommand) -> str:
         words, ran = words[3:] if words[2:3] == ["--"] else words[2:], True
     if words[:1] and words[0] in _FETCHERS:
         words = words[1:]
-    name, rest = words[0] if words else "", [word for word in words[1:] if not word.startswith("-")]
+    name, operands = words[0] if words else "", [word for word in words[1:] if not word.startswith("-")]
     if name == "tsc" and words[1:] == ["--noEmit"]:
         return "the type checker"
     if any(_OF_ANOTHER_USE.search(word) for word in words[1:]):
         return ""
     if name in _SCRIPTS | _TARGETS | _BY_DEFAULT:
-        return _sort_of_target(name, rest, ran or any(word.startswith("--") for word in words[2:]))
-    if not all(_PLACE.fullmatch(word) for word in rest):
+        return _sort_of_target(name, operands, ran or any(word.startswith("--") for word in words[2:]))
+    if not all(_PLACE.fullmatch(word) for word in operands):
         return ""
-    return _SORT_OF_VERB.get((name, "".join(rest[:1])), _SORT_OF_PROGRAM.get(name, ""))
+    return _SORT_OF_VERB.get((name, "".join(operands[:1])), _SORT_OF_PROGRAM.get(name, ""))
 
 
-def _sort_of_target(name: str, rest: list[str], own: bool) -> str:
+def _sort_of_target(name: str, operands: list[str], own: bool) -> str:
     """Return what a target of a build tool is. `own` says that the command has more than what every project has."""
-    if name in _SCRIPTS and rest[:1] == ["run"]:
-        rest = rest[1:]
-    if not rest or any(word not in ("./...", "run") for word in rest[1:]):
+    if name in _SCRIPTS and operands[:1] == ["run"]:
+        operands = operands[1:]
+    if not operands or any(word not in ("./...", "run") for word in operands[1:]):
         return ""
-    if name in _BY_DEFAULT and not (own or rest[0] in _ADDED):
+    if name in _BY_DEFAULT and not (own or operands[0] in _ADDED):
         return ""
-    return next((sort for sort, pattern in _SORT_OF_TARGET if pattern.fullmatch(rest[0])), "")
+    return next((sort for sort, pattern in _SORT_OF_TARGET if pattern.fullmatch(operands[0])), "")
 
 
 def provides(command: PlainCommand, missing: str) -> bool:

@@ -105,8 +105,8 @@ def learn_said(entry: SessionEntry) -> Iterator[LearningCandidate]:
     if entry.trust is Trust.PERSON:
         plain = evolution_words.is_plain(entry.text)
         for sentence in evolution_words.own_sentences(entry.text):
-            if not _ASKED.search(sentence) and (found := _of_person(entry, sentence, plain)):
-                yield found
+            if not _ASKED.search(sentence) and (candidate := _of_person(entry, sentence, plain)):
+                yield candidate
     elif entry.trust in (Trust.AGENT, Trust.WORKER):
         for sentence in evolution_words.own_sentences(entry.text):
             if _NOT_A_PERSON.search(sentence) and "?" not in sentence:
@@ -125,7 +125,7 @@ def _of_person(entry: SessionEntry, sentence: str, plain: bool) -> LearningCandi
         (_DO_NOT, ObservationKind.CORRECTION),
     )  # fmt: skip
     kind = next((kind for pattern, kind in kinds if pattern.search(sentence)), None)
-    if any(told["verb"].lower() in evolution_words.VERBS for told in _TOLD.finditer(sentence)):
+    if any(order["verb"].lower() in evolution_words.VERBS for order in _TOLD.finditer(sentence)):
         kind = kind or ObservationKind.RULE
     if kind is None or len(sentence.split()) < 4 or evolution_words.is_attributed(sentence):
         return None

@@ -52,13 +52,13 @@ def without_copies(
 
     Five words in a row give them away, up to 256 MiB back.
     """
-    found = list(candidates)
-    wanted = [_wanted(candidate) for candidate in found if candidate.trust is Trust.PERSON and not candidate.offered]
+    proposed = list(candidates)
+    wanted = [_wanted(candidate) for candidate in proposed if candidate.trust is Trust.PERSON and not candidate.offered]
     copied = set(_copied(wanted, stretch, parser)) if wanted else set()
-    kept = [candidate for candidate in found if id(candidate) not in copied or not candidate.doubt]
+    undoubted = [candidate for candidate in proposed if id(candidate) not in copied or not candidate.doubt]
     return [
         msgspec.structs.replace(candidate, trust=Trust.WEB, doubt=_COPIED) if id(candidate) in copied else candidate
-        for candidate in kept
+        for candidate in undoubted
     ]
 
 

@@ -37,7 +37,7 @@ def since(root: str, requests: Sequence[Raw]) -> list[Raw]:
     asked = {str(request.get("id")) for request in requests}
     waiting = {str(request.get("session")) for request in requests}  # until their last request is met
     open_sessions = set(waiting)  # until a request before these is met
-    found: list[Raw] = []
+    events: list[Raw] = []
     for line in _newest(root):
         record = decode(line) or {}
         session, mine = str(record.get("session")), str(record.get("id")) in asked
@@ -49,10 +49,10 @@ def since(root: str, requests: Sequence[Raw]) -> list[Raw]:
             open_sessions.discard(session)
             continue
         if session not in waiting:
-            found.append(record)
+            events.append(record)
         if not open_sessions:
             break
-    return found[::-1]
+    return events[::-1]
 
 
 def _newest(root: str) -> Iterator[bytes]:

@@ -65,7 +65,7 @@ def forget(path: Path) -> None:
         exclude = _exclude(git)
         before = _read(exclude)
         if f"{line}\n" in before.splitlines(keepends=True):
-            _write(exclude, "".join(kept for kept in before.splitlines(keepends=True) if kept != f"{line}\n"))
+            _write(exclude, "".join(other for other in before.splitlines(keepends=True) if other != f"{line}\n"))
     except (OSError, ActionError, files.StoreError):
         pass
 

@@ -33,13 +33,13 @@ def choose(
 ) -> Tier:  # fmt: skip
     """Return the tier of the loop that this news begins."""
     asked_on = state.models if state else {}
-    kept = tuple(name for name, at in asked_on.items() if 0 <= now - times.epoch(at) < _HOUR)
+    recent = tuple(name for name, at in asked_on.items() if 0 <= now - times.epoch(at) < _HOUR)
     first = routine_model(config, role, environ)
     if not first:
-        return Tier("", "no other is set for routine", kept)
+        return Tier("", "no other is set for routine", recent)
     if reason := _needs_own(news, state, asked=asked):
-        return Tier("", reason, kept)
-    return Tier(first, "the news is routine", kept)
+        return Tier("", reason, recent)
+    return Tier(first, "the news is routine", recent)
 
 
 def _needs_own(news: News, state: LoopState | None, *, asked: bool) -> str:
