@@ -12,7 +12,7 @@ from lumen_tui.actions import change_views, changelists
 from lumen_tui.actions.changelists import KIND, ChangeListing
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import ids
-from lumen_tui.model.changelist import FileChange, is_text, unified
+from lumen_tui.model.changelist import Decision, FileChange, is_text, unified
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
@@ -61,22 +61,26 @@ def reader(root: Path, task_id: str, path: str) -> Callable[[], FileLines]:
 def _file(store: Store, listing: ChangeListing, change: FileChange) -> FileLines:
     decision, chosen = listing.decision(change), changelists.open_part(listing, change)
     clashes = changelists.clashing(listing, chosen) if chosen else frozenset()
-    state = decision.whole or OPEN
     lines: list[tuple[int, str, str]] = [(0, text, "") for text in _about(store, listing, change)]
     before = 0
     for hunk, text in change_views.diff(listing, change):
-        of_hunk = (
-            ACCEPTED if hunk in decision.accepted
-            else DROPPED if hunk in decision.dropped
-            else CLASH if hunk in clashes and not decision.whole
-            else state
-        )  # fmt: skip
-        lines.append((hunk, text, of_hunk if hunk != before else ""))
+        lines.append((hunk, text, _state(decision, hunk, clashes) if hunk != before else ""))
         before = hunk
     if chosen and change_views.conflict(listing, change):
         lines += [(0, text, "") for text in other_side(store, listing, change)]
     shown = tuple(DiffLine(number, *line) for number, line in enumerate(lines))
     return FileLines(listing, change, shown, chosen.hunks if chosen else (), clashes)
+
+
+def _state(decision: Decision, hunk: int, clashes: frozenset[int]) -> str:
+    """Return what stands beside a hunk: what was decided on it, or on the file."""
+    if hunk in decision.accepted:
+        return ACCEPTED
+    if hunk in decision.dropped:
+        return DROPPED
+    if decision.whole:
+        return decision.whole
+    return CLASH if hunk in clashes else OPEN
 
 
 def _about(store: Store, listing: ChangeListing, change: FileChange) -> Iterator[str]:

@@ -166,17 +166,20 @@ def _as_there(after: FileSide | None, there: FileSide | None) -> FileSide | None
     return msgspec.structs.replace(after, mode=placing.mode_for(after, there))
 
 
+def _what_differs(change: FileChange, there: FileSide | None) -> str:
+    if there is None:
+        return "the file is gone since the task began"
+    if change.before is None:
+        return "the file was not there for the task, and is now"
+    return "the file is not as the task found it"
+
+
 def _merged(
     listing: ChangeListing, selection: Selection, target: str, there: FileSide | None
 ) -> tuple[FileSide, bytes]:
     change = selection.change
     if not change.text or there is None or there.link or change.before is None or change.after is None:
-        state = (
-            "is gone since the task began" if there is None
-            else "was not there for the task, and is now" if change.before is None
-            else "is not as the task found it"
-        )  # fmt: skip
-        raise Unplaceable(f"the file {state}")
+        raise Unplaceable(_what_differs(change, there))
     before, after = records.content(listing.folder, change.before), records.content(listing.folder, change.after)
     try:
         text = merge(records.current(target, there), before, after, selection.hunks)

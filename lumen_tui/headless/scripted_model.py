@@ -67,8 +67,9 @@ class ScriptedAnswer(Struct, frozen=True):
         """The blocks of the answer, as the API names them."""
         blocks: list[JsonObject] = [{"type": "text", "text": self.say}]
         if self.tool:
-            blocks.append({"type": "tool_use", "id": f"toolu_{time.monotonic_ns():x}", "name": self.tool,
-                           "input": self.arguments})  # fmt: skip
+            blocks.append(
+                {"type": "tool_use", "id": f"toolu_{time.monotonic_ns():x}", "name": self.tool, "input": self.arguments}
+            )
         return blocks
 
 

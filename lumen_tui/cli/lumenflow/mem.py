@@ -155,7 +155,8 @@ ROWS: dict[str, Spelling] = {
     "mem:ready": Spelling(("ready",), f"--wu -t/--type -f/--format {_D}"),
     "mem:checkpoint": Spelling(
         ("checkpoint",),
-        f"-n/--note -s/--session --wu -p/--progress --next-steps -t/--trigger --git-diff-stat --from {_D}", "note",
+        f"-n/--note -s/--session --wu -p/--progress --next-steps -t/--trigger --git-diff-stat --from {_D}",
+        "note",
     ),
     "mem:signal": Spelling(
         ("signal",), f"-m/--message --wu -l/--lane --to --type -p/--priority --from {_D}", "message"
@@ -165,11 +166,13 @@ ROWS: dict[str, Spelling] = {
     ),
     "mem:create": Spelling(
         ("create",),
-        f"-t/--title --type -d/--discovered-from --wu -s/--session --tags -p/--priority --from {_B}", "title",
+        f"-t/--title --type -d/--discovered-from --wu -s/--session --tags -p/--priority --from {_B}",
+        "title",
     ),
     "mem:triage": Spelling(
         ("triage",),
-        f"-l/--list -p/--promote -a/--archive -r/--reason --title --lane --wu-id --wu --tag --dry-run! --json {_B}", "",
+        f"-l/--list -p/--promote -a/--archive -r/--reason --title --lane --wu-id --wu --tag --dry-run! --json {_B}",
+        "",
         _triage,
     ),
     "mem:summarize": Spelling(("summarize",), f"--wu {_PREVIEW} {_B}"),
@@ -184,16 +187,15 @@ ROWS: dict[str, Spelling] = {
     "mem:delete": Spelling(("delete",), f"--tag --older-than {_PREVIEW} {_D}", "ids*"),
     "mem:export": Spelling(("export",), f"--wu -t/--type -l/--lifecycle -f/--format {_D}"),
     "mem:index": Spelling(("index",), f"-n/--dry-run --json {_B}", "", _index),
-    "state:cleanup": Spelling(
-        ("cleanup",), f"--signals-only! --memory-only! {_PREVIEW} {_B}", "", _state_cleanup
-    ),
+    "state:cleanup": Spelling(("cleanup",), f"--signals-only! --memory-only! {_PREVIEW} {_B}", "", _state_cleanup),
     "state:doctor": Spelling(("doctor",), f"--fix --json {_B}"),
     "agent:session": Spelling(("start",), f"--wu --tier -a/--agent-type {_D}", "", _agent_session),
     "agent:session-end": Spelling(("session", "end"), _D, "id"),
     "agent:log-issue": Spelling(
         ("create",),
         f"--category --severity --title --description --resolution --tags --step --files --wu -s/--session {_D}",
-        "title", _log_issue,
+        "title",
+        _log_issue,
     ),
     "wu:claim": _unit("claim", flags="-l/--lane"),
     "wu:done": _unit("done", flags="--no-checkpoint-check"),
@@ -205,7 +207,7 @@ ROWS: dict[str, Spelling] = {
     "session stop": Spelling(("session", "end"), _D, "id"),
     "session status": Spelling(("session", "show"), f"--json {_D}", "id"),
     "session handoff": Spelling(("handoff",), f"-n/--note --to --wu -s/--session {_D}", "note"),
-}  # fmt: skip
+}
 
 _UPKEEP = ("mem:cleanup", "mem:index")
 _FAMILIES = ("mem", "signal", "state", "agent", "wu", "lumenflow")

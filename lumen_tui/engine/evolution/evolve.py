@@ -80,9 +80,12 @@ class EvolutionOutcome(msgspec.Struct):
 
 
 _COUNTS = (
-    ("accepted", "learnt"), ("proposed", "proposed"), ("merged", "known already"), ("rejected", "rejected"),
+    ("accepted", "learnt"),
+    ("proposed", "proposed"),
+    ("merged", "known already"),
+    ("rejected", "rejected"),
     ("left_out", "left out"),
-)  # fmt: skip
+)
 
 
 def check_constitution(layout: Layout) -> None:

@@ -121,9 +121,11 @@ def _of_person(entry: SessionEntry, sentence: str, plain: bool) -> LearningCandi
     if fact := _fact(entry, sentence, "" if clear else _UNSURE):
         return fact
     kinds = (
-        (_DECISION, ObservationKind.DECISION), (_RULE, ObservationKind.RULE), (_CHOICE, ObservationKind.RULE),
+        (_DECISION, ObservationKind.DECISION),
+        (_RULE, ObservationKind.RULE),
+        (_CHOICE, ObservationKind.RULE),
         (_DO_NOT, ObservationKind.CORRECTION),
-    )  # fmt: skip
+    )
     kind = next((kind for pattern, kind in kinds if pattern.search(sentence)), None)
     if any(order["verb"].lower() in evolution_words.VERBS for order in _TOLD.finditer(sentence)):
         kind = kind or ObservationKind.RULE

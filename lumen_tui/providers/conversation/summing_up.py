@@ -167,9 +167,10 @@ def _steps(first: int, last: int) -> str:
 def _head(calls: int) -> str:
     single = calls == 1
     return _HEAD.format(
-        count="The first step" if single else f"The first {calls} steps", are="is" if single else "are",
+        count="The first step" if single else f"The first {calls} steps",
+        are="is" if single else "are",
         them="it" if single else "them",
-    )  # fmt: skip
+    )
 
 
 def _section(head: str, text: str) -> str:

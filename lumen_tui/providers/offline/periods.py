@@ -175,4 +175,4 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
         (r"\b(?:(?:in|within|during|from|of|since) )?this (?P<unit>week|month|year)\b", _this),
         (rf"\b(?:(?:on|from|of|dated|for) (?:the )?)?(?P<date>{_DATE})(?:['’]s)?(?!\w)", _whole_day),
     )
-)  # fmt: skip
+)

@@ -163,9 +163,12 @@ def _about_task(context: Context, view: TaskView) -> Iterator[str]:
     if most := own_words(spec.budget):
         yield f"It may spend {most}."
     for name, value in (
-        ("work unit", spec.wu_id), ("sub-task of", spec.parent), ("after", ", ".join(spec.depends_on)),
-        ("folder", spec.folder), ("retry of", spec.retry_of),
-    ):  # fmt: skip
+        ("work unit", spec.wu_id),
+        ("sub-task of", spec.parent),
+        ("after", ", ".join(spec.depends_on)),
+        ("folder", spec.folder),
+        ("retry of", spec.retry_of),
+    ):
         if value:
             yield f"{name}: {one_line(value, 400)}"
     yield f"Objective: {safe(spec.objective)[:_SPEC].strip()}"

@@ -100,8 +100,9 @@ _SHARED = {
 }
 # {,l,f}setxattr {,l,f}removexattr setxattrat removexattrat
 _ATTRIBUTES = {
-    "x86_64": (188, 189, 190, 197, 198, 199, 463, 466), "aarch64": (5, 6, 7, 14, 15, 16, 463, 466),
-}  # fmt: skip
+    "x86_64": (188, 189, 190, 197, 198, 199, 463, 466),
+    "aarch64": (5, 6, 7, 14, 15, 16, 463, 466),
+}
 
 
 def call_filter(families: tuple[int, ...], machine: str = "", asked: tuple[int, ...] | None = None) -> bytes:

@@ -72,9 +72,7 @@ def _row_of(value: float, rows: int) -> int:
     return rows - max(1, math.ceil(value * rows - 1e-9))
 
 
-def _curve_cell(
-    value: float, row: int, rows: int, dot: bool, lined: bool, rule: DecayRule, look: Appearance
-) -> Piece:  # fmt: skip
+def _curve_cell(value: float, row: int, rows: int, dot: bool, lined: bool, rule: DecayRule, look: Appearance) -> Piece:
     ink, shapes = look.ink, look.shapes
     block = _block(value, row, rows, look)
     if block != " ":
@@ -163,9 +161,12 @@ def interval_line(bounds: tuple[float, float, float], width: int, look: Appearan
     low, share, high = (round(bound * (max(1, width) - 1)) for bound in bounds)
     dot, rule = look.shapes.status[Status.RUNNING], look.shapes.rule
     return [
-        (" " * low, look.ink.muted), (rule * (share - low), look.ink.muted), (dot, look.ink.accent),
-        (rule * (high - share), look.ink.muted), (" " * max(0, width - 1 - high), look.ink.muted),
-    ]  # fmt: skip
+        (" " * low, look.ink.muted),
+        (rule * (share - low), look.ink.muted),
+        (dot, look.ink.accent),
+        (rule * (high - share), look.ink.muted),
+        (" " * max(0, width - 1 - high), look.ink.muted),
+    ]
 
 
 def length_line(share: float, width: int, look: Appearance) -> list[Piece]:

@@ -250,10 +250,12 @@ class DecayPane(Pane):
         if row is None:
             return Detail("Decay", kept, "", drawing) if view.active else None
         facts = (
-            ("score", f"{score(self.at - row.touched, view.rule):.3f}"), ("touched", iso(row.touched)[:16]),
-            ("decays", iso(row.fades_at)[:16]), ("half-life", f"{view.rule.half_life_days:g} d"),
+            ("score", f"{score(self.at - row.touched, view.rule):.3f}"),
+            ("touched", iso(row.touched)[:16]),
+            ("decays", iso(row.fades_at)[:16]),
+            ("half-life", f"{view.rule.half_life_days:g} d"),
             ("threshold", f"{view.rule.threshold:g}"),
-        )  # fmt: skip
+        )
         return Detail(row.node_id, (*facts, *kept), row.title, drawing)
 
     def _kept(self) -> list[tuple[str, int]]:
@@ -280,9 +282,10 @@ class DecayPane(Pane):
         second = f"{rule.threshold:g}" + (f" ({known.threshold:g})" if travel.threshold else "")
         name = "threshold" if len(first) + len(second) + len(" · threshold ") <= width else "below"
         pieces = [
-            (first, ink.accent if travel.half_life else ink.muted), (sep, ink.muted),
+            (first, ink.accent if travel.half_life else ink.muted),
+            (sep, ink.muted),
             (f"{name} {second}", ink.accent if travel.threshold else ink.muted),
-        ]  # fmt: skip
+        ]
         return spread(width, pieces, [])
 
     def _foot_lines(self, width: int, height: int) -> list[list[Segment]]:

@@ -159,8 +159,11 @@ class LoopRows:
             amounts = amounts.strip().removesuffix(" tokens")
         filler = "-" if shapes.bar == "#" else shapes.bar
         return [
-            (shapes.bar * full, bar), (filler * (size - full), ink.faint), (amounts, ink.text), (forecast, ink.accent),
-        ]  # fmt: skip
+            (shapes.bar * full, bar),
+            (filler * (size - full), ink.faint),
+            (amounts, ink.text),
+            (forecast, ink.accent),
+        ]
 
     def _forecast(self) -> str:
         """Return where the pace of the last hour leads, while there is something to say."""

@@ -44,12 +44,11 @@ class FileRows(Rows[FileView]):
         )
 
     def more(self, row: FileView, width: int) -> list[Segment]:
-        rivals = ", ".join(map(ids.short, row.rivals))
-        text = (
-            f"does not fit: {row.conflict}" if row.conflict
-            else f"changed by {rivals}, too" if rivals
-            else change_views.remark(row.change, row.listing.changes.files) or row.objective
-        )  # fmt: skip
+        text = change_views.remark(row.change, row.listing.changes.files) or row.objective
+        if row.conflict:
+            text = f"does not fit: {row.conflict}"
+        elif row.rivals:
+            text = f"changed by {', '.join(map(ids.short, row.rivals))}, too"
         return line(width, [Cell("", self.look.ink.muted, 9), Cell(one_line(text, 300), self.look.ink.muted)])
 
     def words(self, row: FileView) -> str:

@@ -47,29 +47,50 @@ def charts_of(data: ChartData) -> Iterator[Chart]:
     ago, each = (f"{span.name} ago", span.bin_name, "now"), f"each {span.bin_name}"
     failed = f", {loops.failures} failed" if loops.failures else ""
     count = f"{words.plural(loops.count, 'loop')}{failed}, median {times.span(loops.typical)}"
-    yield Chart("Loops", f"more than {count}" if loops.cut else count,
-                f"median duration {each} · loops/packets.jsonl",
-                Bars(loops.seconds, times.span(max(loops.seconds)), ago, loops.failed).lines,
-                "" if loops.count else "No loop ended in this span.")  # fmt: skip
+    yield Chart(
+        "Loops",
+        f"more than {count}" if loops.cut else count,
+        f"median duration {each} · loops/packets.jsonl",
+        Bars(loops.seconds, times.span(max(loops.seconds)), ago, loops.failed).lines,
+        "" if loops.count else "No loop ended in this span.",
+    )
     usd, tokens = sum(data.usd), sum(data.tokens)
-    yield Chart("Spend", words.money(usd), f"dollars, {each} · spend.jsonl",
-                Bars(data.usd, words.money(max(data.usd)), ago).lines,
-                "" if usd else "No money was spent in this span.")  # fmt: skip
-    yield Chart("Tokens", words.kilo(int(tokens)), f"tokens as caps count them, {each} · spend.jsonl",
-                Bars(data.tokens, words.kilo(int(max(data.tokens))), ago).lines,
-                "" if tokens else "No tokens were used in this span.")  # fmt: skip
-    yield Chart("Decay", words.plural(sum(data.expiring), "memory expires", "memories expire"),
-                f"memories that expire {each} · memory.jsonl",
-                Bars(data.expiring, words.kilo(max(data.expiring)), ("now", span.bin_name, f"in {span.name}")).lines,
-                "" if sum(data.expiring) else "Nothing expires in this span.")  # fmt: skip
-    yield Chart("Roles", words.plural(len(data.roles), "role"),
-                "share done with its 95 % interval · tasks/archive",
-                lambda width, height, look: _roles(data, width, height, look),
-                "" if data.roles else "No task has ended yet.")  # fmt: skip
+    yield Chart(
+        "Spend",
+        words.money(usd),
+        f"dollars, {each} · spend.jsonl",
+        Bars(data.usd, words.money(max(data.usd)), ago).lines,
+        "" if usd else "No money was spent in this span.",
+    )
+    yield Chart(
+        "Tokens",
+        words.kilo(int(tokens)),
+        f"tokens as caps count them, {each} · spend.jsonl",
+        Bars(data.tokens, words.kilo(int(max(data.tokens))), ago).lines,
+        "" if tokens else "No tokens were used in this span.",
+    )
+    yield Chart(
+        "Decay",
+        words.plural(sum(data.expiring), "memory expires", "memories expire"),
+        f"memories that expire {each} · memory.jsonl",
+        Bars(data.expiring, words.kilo(max(data.expiring)), ("now", span.bin_name, f"in {span.name}")).lines,
+        "" if sum(data.expiring) else "Nothing expires in this span.",
+    )
+    yield Chart(
+        "Roles",
+        words.plural(len(data.roles), "role"),
+        "share done with its 95 % interval · tasks/archive",
+        lambda width, height, look: _roles(data, width, height, look),
+        "" if data.roles else "No task has ended yet.",
+    )
     longest = f", the longest {times.span(data.queue[0].seconds)}" if data.queue else ""
-    yield Chart("Queue", f"{data.queued} queued{longest}", "how long each queued task has waited · tasks/",
-                lambda width, height, look: _queue(data, width, height, look),
-                "" if data.queue else "No task is queued.")  # fmt: skip
+    yield Chart(
+        "Queue",
+        f"{data.queued} queued{longest}",
+        "how long each queued task has waited · tasks/",
+        lambda width, height, look: _queue(data, width, height, look),
+        "" if data.queue else "No task is queued.",
+    )
 
 
 def _roles(data: ChartData, width: int, height: int, look: Appearance) -> list[list[Piece]]:
@@ -78,9 +99,13 @@ def _roles(data: ChartData, width: int, height: int, look: Appearance) -> list[l
     for stats in data.roles[: height - 1]:
         tried = stats.done + stats.failed
         tail = f" {round(100 * (stats.rate or 0.0)):>3} %{f' of {tried}':<7}"
-        lines.append([(f"{fit(stats.name, _NAME)} ", ink.text),
-                      *interval_line((stats.low, stats.rate or 0.0, stats.high), width - _NAME - 1 - len(tail), look),
-                      (tail, ink.text)])  # fmt: skip
+        lines.append(
+            [
+                (f"{fit(stats.name, _NAME)} ", ink.text),
+                *interval_line((stats.low, stats.rate or 0.0, stats.high), width - _NAME - 1 - len(tail), look),
+                (tail, ink.text),
+            ]
+        )
     scale = max(0, width - _NAME - 1 - 13)
     axis = f"{'0 %':<{scale // 2}}{'50 %':<{max(0, scale - scale // 2 - 5)}}100 %"
     return [*lines, [(" " * (_NAME + 1), ink.muted), (axis if scale > 16 else "", ink.muted)]]

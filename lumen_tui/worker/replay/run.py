@@ -250,8 +250,9 @@ class _Replay:
         if not known:
             return
         if not runner.exact or self._missing:
-            self._notes.append(f"acceptance: {plural(len(known), 'check')} not run again, as the shadow is not what "
-                               "the task left")  # fmt: skip
+            self._notes.append(
+                f"acceptance: {plural(len(known), 'check')} not run again, as the shadow is not what the task left"
+            )
             return
         for result, replayed in zip(known, checked_again(shadow.context, known), strict=True):
             if replayed is not None and replayed.finding is not result.finding:

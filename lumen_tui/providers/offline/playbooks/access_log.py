@@ -179,11 +179,14 @@ def failed_logins(plan: PlaybookPlan) -> Play:
 WEB_LOG = PlaybookKind(
     "web-log",
     "requests in a web server's log by status, address or path",
-    (words(
-        "error errors redirect redirects many number count any request requests response responses status "
-        "statuses code codes hit hits ip ips address addresses client clients url urls path paths page pages "
-        "visitor visitors http uri endpoint endpoints"
-    ) | _STATUS_WORDS,),
+    (
+        words(
+            "error errors redirect redirects many number count any request requests response responses status "
+            "statuses code codes hit hits ip ips address addresses client clients url urls path paths page pages "
+            "visitor visitors http uri endpoint endpoints"
+        )
+        | _STATUS_WORDS,
+    ),
     words(
         "request requests response responses status statuses code codes hit hits ip ips address addresses client "
         "clients url urls path paths page pages visitor visitors http uri uris endpoint endpoints many number "
@@ -197,13 +200,14 @@ WEB_LOG = PlaybookKind(
     _fields,
     words("figure period"),
     which="which log",
-)  # fmt: skip
+)
 LOGINS = PlaybookKind(
     "failed-logins",
     "failed logins over SSH",
-    (words("failed failures failing unsuccessful"), words(
-        "login logins logons password passwords attempts ssh authentication auth"
-    )),
+    (
+        words("failed failures failing unsuccessful"),
+        words("login logins logons password passwords attempts ssh authentication auth"),
+    ),
     words(
         "failed failures failing unsuccessful login logins logons attempt attempts ssh sshd authentication auth "
         "many number count top log logs times often total most addresses ips ip sources happened made try tries "
@@ -212,4 +216,4 @@ LOGINS = PlaybookKind(
     failed_logins,
     takes=words("number"),
     which="which log",
-)  # fmt: skip
+)

@@ -104,10 +104,12 @@ def _files(plan: PlaybookPlan) -> Play:
 COMPARE = PlaybookKind(
     "compare",
     "what differs between two folders or files",
-    (words(
-        "compare comparing compared comparison diff diffs differ differs difference differences different "
-        "differing identical same missing only vs versus between changed"
-    ),),
+    (
+        words(
+            "compare comparing compared comparison diff diffs differ differs difference differences different "
+            "differing identical same missing only vs versus between changed"
+        ),
+    ),
     words(
         "compare comparing compared comparison diff diffs differ differs difference differences different "
         "differing identical same missing only vs versus against and between file files folders directories two "
@@ -118,4 +120,4 @@ COMPARE = PlaybookKind(
     _fields,
     words("second"),
     which="which two folders or files",
-)  # fmt: skip
+)

@@ -150,10 +150,13 @@ def _count_fields(ask: Asked) -> Fields | None:
 COUNT = PlaybookKind(
     "count",
     "counting files, folders or lines",
-    (words("count many number longest total by per each every loc much wc lines"), words(
-        "entries records file files line lines folders directories subfolders subdirectories loc extension "
-        "extensions types kinds module"
-    )),
+    (
+        words("count many number longest total by per each every loc much wc lines"),
+        words(
+            "entries records file files line lines folders directories subfolders subdirectories loc extension "
+            "extensions types kinds module"
+        ),
+    ),
     words(
         "entries records count counted many number file files line lines folders directories subfolders "
         "subdirectories code total source sources exist contained contains contain text amount longest long "
@@ -163,4 +166,4 @@ COUNT = PlaybookKind(
     count,
     _count_fields,
     words("number extension"),
-)  # fmt: skip
+)

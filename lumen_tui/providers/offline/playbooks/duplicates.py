@@ -65,4 +65,4 @@ DUPLICATES = PlaybookKind(
     duplicates,
     lambda ask: {} if len(ask.paths) < 2 else None,
     words("extension"),
-)  # fmt: skip
+)

@@ -263,12 +263,13 @@ FILES = PlaybookKind(
         "change changes modified touched updated edited written been has have many count number total size sizes "
         "by top in list ever time date age haven't hasn't bytes sorted most than since kind were time subfolder "
         "modification backups dumps logs bigger larger smaller names happened days"
-    ) | _THINGS,
+    )
+    | _THINGS,
     files,
     _files_fields,
     words("number extension period size"),
     default=_one,
-)  # fmt: skip
+)
 EMPTY = PlaybookKind(
     "empty",
     "empty files and folders",
@@ -277,14 +278,16 @@ EMPTY = PlaybookKind(
     empty,
     _empty_fields,
     words("extension"),
-)  # fmt: skip
+)
 FACTS = PlaybookKind(
     "file-facts",
     "when a file was changed, its size, owner and permissions",
-    (words(
-        "modified changed change touched updated owner owns permissions permission mode rights mtime edited "
-        "modification modify timestamp size big large owned chmod written bytes where named called exist exists"
-    ),),
+    (
+        words(
+            "modified changed change touched updated owner owns permissions permission mode rights mtime edited "
+            "modification modify timestamp size big large owned chmod written bytes where named called exist exists"
+        ),
+    ),
     words(
         "modified changed touched updated edited last lastly owner owns permissions permission mode rights mtime "
         "when time date modification modify timestamp file size big large owned chmod change group bytes written "
@@ -292,4 +295,4 @@ FACTS = PlaybookKind(
     ),
     one_file,
     _facts_fields,
-)  # fmt: skip
+)

@@ -223,10 +223,12 @@ _OTHERS: dict[str, Callable[[PlaybookPlan, str, str], Play]] = {
 GIT_LOG = PlaybookKind(
     "git-log",
     "commits: how many, when, by whom, what they changed; branch, tags, uncommitted changes",
-    (words(
-        "git commit commits repository repo committed branch branches tag tags uncommitted untracked unstaged "
-        "dirty history working who authors contributors author committers"
-    ),),
+    (
+        words(
+            "git commit commits repository repo committed branch branches tag tags uncommitted untracked unstaged "
+            "dirty history working who authors contributors author committers"
+        ),
+    ),
     words(
         "git log logs history commit commits repository repo summarise summarize summary digest changes changed "
         "change happened recent recently latest last who activity work overview short brief done made been has "
@@ -242,4 +244,4 @@ GIT_LOG = PlaybookKind(
     _fields,
     words("number period quoted terms"),
     default=_default,
-)  # fmt: skip
+)

@@ -290,10 +290,12 @@ def _by_level(plan: PlaybookPlan) -> Play:
 LOG_ERRORS = PlaybookKind(
     "log-errors",
     "the errors in a log, or any other level, by kind, day, hour or period",
-    (words(
-        "errors error warnings warning warn warns critical criticals crit fatal fatals debug info infos notice "
-        "notices problems err errs alerts emerg trace level levels"
-    ),),
+    (
+        words(
+            "errors error warnings warning warn warns critical criticals crit fatal fatals debug info infos notice "
+            "notices problems err errs alerts emerg trace level levels"
+        ),
+    ),
     words(
         "log logs logfile logfiles logged recorded file files error errors warning warnings warn warns critical "
         "criticals crit fatal fatals debug info infos notice notices problems err errs alert alerts emerg trace "
@@ -310,4 +312,4 @@ LOG_ERRORS = PlaybookKind(
     words("number extension period terms"),
     which="which log",
     default=_default,
-)  # fmt: skip
+)

@@ -198,9 +198,10 @@ SYSTEM = PlaybookKind(
         "port ports listening listens listen open version versions installed much many number free left available "
         "total used use using taken busy occupied anything something process release run runs high big nothing by "
         "kind type physical current"
-    ) | frozenset(_PROGRAMS),
+    )
+    | frozenset(_PROGRAMS),
     system,
     _fields,
     words("figure"),
     anywhere=True,
-)  # fmt: skip
+)

@@ -65,9 +65,10 @@ PACKAGES = PlaybookKind(
     words(
         "package packages pkgs per dpkg log newly many number count total according says say last recently which "
         "debian apt when list freshly first time"
-    ) | frozenset(_DONE),
+    )
+    | frozenset(_DONE),
     package_log,
     _fields,
     words("period terms"),
     anywhere=True,
-)  # fmt: skip
+)

@@ -35,7 +35,7 @@ _SAYING = words(
     "references line lines text word string phrase used use uses appear appears match matches matching regex "
     "regexp mentioned call calls called reference referenced defined imported both includes include including say "
     "says saying hold holds having with have"
-)  # fmt: skip
+)
 _DEFINITION = (
     r"^\s*(?:export )?(?:default )?(?:pub )?(?:async )?"
     r"(?:def|class|function|fn|func|const|let|var|type|interface|struct|enum|sub|trait)\s+{0}\b"
@@ -245,12 +245,14 @@ def _declared(plan: PlaybookPlan) -> Play:
 SEARCH = PlaybookKind(
     "search-text",
     "searching text or a regular expression in files",
-    (words(
-        "search grep find containing contain contains occurrences occurrence occur occurs mention mentions "
-        "mentioning look references line lines text word string phrase used use uses appear appears match matches "
-        "matching regex regexp defined imported both where files file times often show mentioned anything call "
-        "calls reference without"
-    ),),
+    (
+        words(
+            "search grep find containing contain contains occurrences occurrence occur occurs mention mentions "
+            "mentioning look references line lines text word string phrase used use uses appear appears match matches "
+            "matching regex regexp defined imported both where files file times often show mentioned anything call "
+            "calls reference without"
+        ),
+    ),
     words(
         "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning "
         "every each text word words string phrase term pattern file files line lines case insensitive "
@@ -265,4 +267,4 @@ SEARCH = PlaybookKind(
     _fields,
     words("quoted slashed extension number"),
     default=lambda ask: _LISTED,
-)  # fmt: skip
+)

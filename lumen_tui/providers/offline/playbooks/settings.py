@@ -22,7 +22,7 @@ _WHAT_IT_IS = words("version size count amount number name")
 _FUNCTION = words(
     "a an the of in is are to for on what which whats how many much does do i we it's and with by me my your from "
     "at that this there any all show tell get give find list value values set key keys"
-)  # fmt: skip
+)
 
 
 class _Node(Struct, frozen=True):
@@ -182,4 +182,4 @@ LOOK_UP = PlaybookKind(
     _fields,
     words("terms quoted"),
     which="which file",
-)  # fmt: skip
+)

@@ -210,4 +210,4 @@ TABLE = PlaybookKind(
     _fields,
     words("terms quoted"),
     which="which file",
-)  # fmt: skip
+)

@@ -66,8 +66,9 @@ TODO = PlaybookKind(
         "or left comments comment notes note code source sources many number count most in markers marker remain "
         "remaining open files file has contains contain lines items entries todo/fixme fixme/todo todos/fixmes "
         "total outstanding occurrences list have with"
-    ) | frozenset(_TASKS),
+    )
+    | frozenset(_TASKS),
     todo,
     _todo_fields,
     words("extension number"),
-)  # fmt: skip
+)

@@ -142,7 +142,7 @@ LARGEST_FILES = PlaybookKind(
     _largest_fields,
     words("number extension"),
     default=_top,
-)  # fmt: skip
+)
 DISK_USAGE = PlaybookKind(
     "disk-usage",
     "the disk usage of a folder, and its largest folders",
@@ -153,16 +153,19 @@ DISK_USAGE = PlaybookKind(
         "occupying summarise summarize summary breakdown human readable human-readable measure check analyse "
         "analyze where goes going went broken down hogging hogs filling fills by going gone bytes contain holds "
         "weigh"
-    ) | _FOLDERS,
+    )
+    | _FOLDERS,
     disk_usage,
     _usage_fields,
     words("number extension"),
-)  # fmt: skip
+)
 FREE_SPACE = PlaybookKind(
     "free-space",
     "how much disk space is free",
-    (words("free left available remaining full remains avail spare room df percent percentage"),
-     words("disk space storage partition filesystem drive volume disc df room free full")),
+    (
+        words("free left available remaining full remains avail spare room df percent percentage"),
+        words("disk space storage partition filesystem drive volume disc df room free full"),
+    ),
     words(
         "free left available remaining full remains avail spare disk space storage partition filesystem file "
         "drive volume disc df much many gb gigs bytes there is how room capacity used usage percent percentage "
@@ -171,4 +174,4 @@ FREE_SPACE = PlaybookKind(
     free_space,
     lambda ask: {"path": ask.paths[0]} if ask.paths else {},
     anywhere=True,
-)  # fmt: skip
+)
