@@ -91,7 +91,7 @@ class Spent(Struct, frozen=True):
     window: int = 0  # tokens that the model takes; 0: not known, or not the model of the conversation
 
 
-class Closed(Struct, frozen=True):
+class EndpointClosed(Struct, frozen=True):
     """No call of an endpoint gets an answer until `resets_at`, in seconds since 1970: may the conversation wait?
 
     Answered with a Reply once it is open again, and with None where it must not wait.
@@ -169,7 +169,7 @@ class Launch(Protocol):
         """Start the program. It keeps its own files in the folder `own`, which can be written, and `reads` others."""
 
 
-Step = ToolCall | CutOffCall | TextUpdate | Reserve | Spent | Closed | PermissionRequest | BuiltinToolResult
+Step = ToolCall | CutOffCall | TextUpdate | Reserve | Spent | EndpointClosed | PermissionRequest | BuiltinToolResult
 Conversation = Generator[Step, Reply | None, ConversationOutcome]
 
 

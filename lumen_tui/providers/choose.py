@@ -150,13 +150,9 @@ def choose_provider(config: ModelsConfig, role: Role, spec: Spec, environ: Mappi
     chain = targets(config, role, spec, environ)
     first = chain[0]
     if first.endpoint.name == "offline":
-        if agent.turn_of(spec.id):
-            from lumen_tui.providers.offline.talk import OfflineChat
+        from lumen_tui.providers.offline.provider import OfflineChat, OfflineProvider
 
-            return OfflineChat()
-        from lumen_tui.providers.offline.provider import OfflineProvider
-
-        return OfflineProvider()
+        return OfflineChat() if agent.turn_of(spec.id) else OfflineProvider()
     if first.endpoint.name == "claude":
         from lumen_tui.providers.claude_code.provider import ClaudeCodeProvider
 

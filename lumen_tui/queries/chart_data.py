@@ -56,7 +56,7 @@ class LoopBins(Struct, frozen=True):
     cut: bool = False  # older ones were not read
 
 
-class Waiting(Struct, frozen=True):
+class QueuedTask(Struct, frozen=True):
     """A queued task and for how long it has waited."""
 
     task_id: str
@@ -74,7 +74,7 @@ class ChartData(Struct, frozen=True):
     tokens: tuple[float, ...]
     expiring: tuple[int, ...]
     roles: tuple[Stats, ...]
-    queue: tuple[Waiting, ...]  # longest first
+    queue: tuple[QueuedTask, ...]  # longest first
     queued: int = 0
 
 
@@ -163,10 +163,11 @@ def expiring_bins(due: Callable[[float], int], span: Span, now: float) -> tuple[
     return tuple(max(0, after - before) for before, after in pairwise(counts))
 
 
-def queue_ages(tasks: Iterable[TaskView], now: float) -> list[Waiting]:
+def queue_ages(tasks: Iterable[TaskView], now: float) -> list[QueuedTask]:
     """Return the queued tasks, the one that waits longest first."""
     queued = [view for view in live_ones(tasks) if view.status is Status.QUEUED]
     waiting = [
-        Waiting(view.id, view.spec.objective, max(0.0, now - times.epoch(view.spec.created_at, now))) for view in queued
+        QueuedTask(view.id, view.spec.objective, max(0.0, now - times.epoch(view.spec.created_at, now)))
+        for view in queued
     ]
     return sorted(waiting, key=lambda task: -task.seconds)

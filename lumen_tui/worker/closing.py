@@ -15,7 +15,7 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso, span
-from lumen_tui.providers.base import Closed
+from lumen_tui.providers.base import EndpointClosed
 from lumen_tui.providers.choose import endpoint_mark
 from lumen_tui.providers.errors import LIMIT, ModelCallError
 from lumen_tui.store.tasks import pauses
@@ -50,7 +50,7 @@ class Closing:
             self._events.event("waiting", f"goes back to the queue: {error.brief}")
             raise PutBack(error.brief)
 
-    def wait(self, step: Closed) -> ToolResult | None:
+    def wait(self, step: EndpointClosed) -> ToolResult | None:
         """Wait where the task is until the endpoint is open again; None where it need not, as nothing was paid yet."""
         if self._may_go_back() and not self._tally.usage.tokens:
             return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from lumen_tui.model.tasks import Parked, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.providers.base import Job, ToolCall
-from lumen_tui.providers.conversation.steps import Answer, CallBegun, CallEnded, CallWaits, Summary
+from lumen_tui.providers.conversation.history import ModelCall
+from lumen_tui.providers.conversation.steps import Answer, CallBegun, CallEnded, CallWaits, Record, Summary
 from lumen_tui.store.tasks import task_records
 from lumen_tui.tools.base import TaskMemo, ToolResult
 from lumen_tui.tools.outputs import OUTPUTS
 from lumen_tui.tools.toolbox import Toolbox
-from lumen_tui.worker import recollection
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.limits import TaskLimits
 from lumen_tui.worker.questions import QuestionClient
@@ -60,7 +61,7 @@ class Handover:
         self.memo.web.update(state.web)
         self.memo.hosts = state.hosts
         self.memo.known = {path: bytes.fromhex(known) for path, known in state.known.items()}
-        self.memo.contents = recollection.contents(self.steps.earlier)
+        self.memo.contents = _contents(self.steps.earlier)
         self.memo.outputs, self.memo.output_bytes = _stored(world.folder)
         self._known = dict(self.memo.known)
 
@@ -164,3 +165,34 @@ def _stored(folder: Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return max((int(name) for name in sizes if name.isdigit()), default=0), sum(sizes.values())
+
+
+def _contents(records: Iterable[Record]) -> dict[str, bytes]:
+    """Return path -> content of the files as a task last read or wrote them, where the records of its steps hold it.
+
+    A step keeps the hash of each file. The content itself is in what the call was given or gave, as far as nothing in
+    it was cut or masked; the hash says whether it is.
+    """
+    calls: dict[str, ModelCall] = {}
+    by_path: dict[str, bytes] = {}
+    for record in records:
+        if isinstance(record, Answer):
+            calls |= {call.id: call for call in record.turn.calls}
+        elif isinstance(record, CallEnded):
+            for path, known in record.files.items():
+                before = by_path.pop(path, None)
+                for data in _candidates(calls.get(record.result.call_id), record.result.text, before):
+                    if hashlib.sha256(data).hexdigest() == known:
+                        by_path[path] = data
+    return by_path
+
+
+def _candidates(call: ModelCall | None, result: str, before: bytes | None) -> Iterator[bytes]:
+    """Yield what a file may hold after a call: what it was before is `before`, where that is known."""
+    yield from (b"", result.encode("utf-8", "replace"), f"{result}\n".encode("utf-8", "replace"))
+    given = call.arguments if call else {}
+    content, old, new = (given.get(name) for name in ("content", "old_string", "new_string"))
+    if isinstance(content, str):
+        yield content.encode("utf-8", "replace")
+    if before is not None and isinstance(old, str) and isinstance(new, str) and old:
+        yield before.replace(old.encode("utf-8", "replace"), new.encode("utf-8", "replace"))

@@ -21,10 +21,10 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.providers.base import (
     BuiltinToolResult,
-    Closed,
     Conversation,
     ConversationOutcome,
     CutOffCall,
+    EndpointClosed,
     Job,
     PermissionRequest,
     ProviderError,
@@ -294,7 +294,7 @@ class Task:
                 reply = self._permit(step)
             elif isinstance(step, Reserve):
                 reply = self._reserve(step)
-            elif isinstance(step, Closed):
+            elif isinstance(step, EndpointClosed):
                 reply = self._closing.wait(step)
             else:
                 self._take(step)

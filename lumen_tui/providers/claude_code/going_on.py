@@ -27,7 +27,7 @@ from lumen_tui.providers.conversation.history import (
     ResultMessages,
     UserMessage,
 )
-from lumen_tui.providers.conversation.steps import Answer, CallEnded, ConversationState, Session
+from lumen_tui.providers.conversation.steps import Answer, BackendSession, CallEnded, ConversationState
 from lumen_tui.storage import files
 
 _MOST_TOLD = 120_000  # characters of earlier steps in the first message
@@ -56,7 +56,7 @@ class KeptSteps:
         self.resumes = self._shown is not None
         self.session = before.session if self.resumes else str(uuid.uuid4())
         if not self.resumes:
-            job.keep(Session(self.session))
+            job.keep(BackendSession(self.session))
         self._said = ""  # the first message, until an answer shows that a request held it
         self._text = ""
         self._calls: list[ModelCall] = []

@@ -9,7 +9,17 @@ from msgspec import Struct
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import span
-from lumen_tui.providers.base import LEAST_OUTPUT, Closed, Job, ProviderError, Reply, Reserve, Spent, Step, TextUpdate
+from lumen_tui.providers.base import (
+    LEAST_OUTPUT,
+    EndpointClosed,
+    Job,
+    ProviderError,
+    Reply,
+    Reserve,
+    Spent,
+    Step,
+    TextUpdate,
+)
 from lumen_tui.providers.conversation.history import AssistantMessage, Prompt, TokenCounts
 from lumen_tui.providers.errors import LIMIT, ModelCallError
 from lumen_tui.providers.vendors.endpoints import DEAREST, cost, price_of
@@ -210,7 +220,7 @@ class ModelCaller:
         """Return whether the conversation has waited for the end of a limit. One that stands by goes on at once."""
         if self._has_next:
             return False
-        reply = yield Closed(error.endpoint, error.closed, error.resets_at, error.brief)
+        reply = yield EndpointClosed(error.endpoint, error.closed, error.resets_at, error.brief)
         return reply is not None and reply.ok
 
     def _retry_notice(self, error: ModelCallError, wait: float, number: int, tries: int) -> TextUpdate:

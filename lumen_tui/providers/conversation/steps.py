@@ -83,13 +83,13 @@ class CallEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
     data: str = ""  # what it gave to a playbook, as JSON in ASCII: names of files need not be UTF-8
 
 
-class Clock(Struct, frozen=True, tag="clock"):
+class PlaybookClock(Struct, frozen=True, tag="clock"):
     """From when a playbook counts: `now` in an objective is the same in each attempt. In seconds since 1970."""
 
     at: float
 
 
-class Session(Struct, frozen=True, tag="session"):
+class BackendSession(Struct, frozen=True, tag="session"):
     """The back end keeps the conversation by itself, too, under this name."""
 
     id: str
@@ -133,8 +133,8 @@ Record = (
     | CallBegun
     | CallWaits
     | CallEnded
-    | Clock
-    | Session
+    | PlaybookClock
+    | BackendSession
     | Rewritten
     | Summary
 )
@@ -215,9 +215,9 @@ class ConversationState:
             self.begun.pop(record.call_id, None)
         elif isinstance(record, CallEnded):
             self._end(record)
-        elif isinstance(record, Clock):
+        elif isinstance(record, PlaybookClock):
             self.clock = record.at
-        elif isinstance(record, Session):
+        elif isinstance(record, BackendSession):
             self.session = record.id
         elif isinstance(record, Rewritten):
             self.entries, self.turn = record.entries, None

@@ -17,7 +17,7 @@ from lumen_tui.model.tasks import Usage
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.providers.base import (
     SUMMARY,
-    Closed,
+    EndpointClosed,
     Job,
     ProviderError,
     Reply,
@@ -143,7 +143,7 @@ def _asked(call: Answered) -> Answered:
                 yield replace(step, purpose=SUMMARY, window=0)
             elif isinstance(step, TextUpdate) and step.kind != "text":
                 yield step
-            elif isinstance(step, Closed):
+            elif isinstance(step, EndpointClosed):
                 continue  # answered with None: it does not wait
 
 

@@ -21,7 +21,7 @@ from lumen_tui.providers.base import (
     ask,
 )
 from lumen_tui.providers.conversation.history import AssistantMessage, ModelCall, ResultMessage
-from lumen_tui.providers.conversation.steps import Answer, CallEnded, Clock, ConversationState
+from lumen_tui.providers.conversation.steps import Answer, CallEnded, ConversationState, PlaybookClock
 
 
 class _Recorded(Struct, frozen=True):
@@ -43,7 +43,7 @@ class GoingOn:
         self._number = 0
         self.started = before.clock or job.now()
         if not before.clock:
-            job.keep(Clock(self.started))
+            job.keep(PlaybookClock(self.started))
 
     def play(self, conversation: Conversation) -> Conversation:
         """Run a conversation: a call that has ended has its result, the others are made."""

@@ -1,4 +1,7 @@
-"""The provider without a model: deterministic playbooks that make the calls a model would make."""
+"""The provider without a model: deterministic playbooks that make the calls a model would make.
+
+In the chat it also says what the program itself knows, and else what is missing.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,18 @@ HELP = (
     f"without one: {'; '.join(CAN_ANSWER)}. For example: What are the 5 largest files in /tmp?"
 )
 _ABSOLUTE = re.compile(r"(?<![\w:/.~*-])/[^\s\"'`,;?!]+")
+_ABOUT_STATE = re.compile(
+    r"\b(?:status|going on|happening|happened|up to|doing|running|runs|waits?|waiting|queued?|open tasks?|budget"
+    r"|spent|last loop|wake-state|news)\b",
+    re.IGNORECASE,
+)
+_DATA_TAGS = re.compile(r"^</?data\b[^\n]*\n?", re.MULTILINE)
+_OFFLINE = "I am offline: no model is configured."
+_CAN_DO = (
+    "Without a model I can say what is going on here, and answer questions such as these: {}. I cannot plan, write, "
+    "weigh something up or give out work. Set ANTHROPIC_API_KEY (or [models] provider) and say it again; for one piece "
+    "of work there is `lumen-tui task new`."
+)
 
 
 class OfflineProvider:
@@ -130,3 +145,19 @@ def _finish(report: PlaybookReport, plan: PlaybookPlan, job: Job, started: float
     origin = f"Found without a model by the playbook `{plan.playbook}` in {seconds:.1f} s."
     parts = [f"# {report.title}", report.body, "\n".join(notes), origin]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+class OfflineChat(OfflineProvider):
+    """Answers one turn of the chat. The job's context is the state of the agent as its engine knows it."""
+
+    def converse(self, job: Job) -> Conversation:
+        try:
+            return (yield from super().converse(job))
+        except ProviderError as error:
+            reason = str(error).partition(". ")[0]
+        if _ABOUT_STATE.search(job.objective) and job.context.strip():
+            self.brain = "offline: state"
+            state = _DATA_TAGS.sub("", job.context).strip()
+            return ConversationOutcome(ok=True, text=f"{_OFFLINE} This is what the program itself knows.\n\n{state}")
+        text = f"{_OFFLINE} {reason}. {_CAN_DO.format('; '.join(CAN_ANSWER))}"
+        return ConversationOutcome(ok=False, text=text, reason="no model is configured, and no playbook answers this")

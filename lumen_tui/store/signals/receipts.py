@@ -43,7 +43,7 @@ def anchor(layout: Layout, anchors: dict[str, str]) -> None:
     rewriting.lines(layout.receipts, change)
 
 
-class _Places:
+class _SignalOffsets:
     """The offsets of signals now; missing ones have none."""
 
     def __init__(self, layout: Layout) -> None:
@@ -74,7 +74,7 @@ def _all(layout: Layout) -> list[Receipt]:
 
 def orphans(layout: Layout) -> int:
     """Count the receipts whose signal does not exist."""
-    places = _Places(layout)
+    places = _SignalOffsets(layout)
     all_receipts = _all(layout)
     places.resolve(all_receipts)
     return sum(places.known[receipt.signal_id] is None for receipt in all_receipts)
@@ -88,7 +88,7 @@ def tidy(layout: Layout, *, moved: bool) -> int:
     """
     if not layout.receipts.exists() or not (moved or orphans(layout)):
         return 0
-    places = _Places(layout)
+    places = _SignalOffsets(layout)
     places.resolve(_all(layout))
 
     def change(lines: Iterator[bytes]) -> Iterator[bytes]:

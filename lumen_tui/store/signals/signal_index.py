@@ -6,6 +6,7 @@ It takes five bytes a signal in memory; the records themselves are read when the
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from array import array
 from bisect import bisect_left
@@ -23,9 +24,9 @@ from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower
 from lumen_tui.storage.kept import KeptIndex
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import Offsets, OpenFile, split_lines
 from lumen_tui.storage.stamped import stamp
-from lumen_tui.store.signals.signal_rows import READ, UNREAD, SignalList
 
 if TYPE_CHECKING:
     from lumen_tui.storage.kept import Column
@@ -34,6 +35,9 @@ _VERSION = 1  # of the kept columns
 _READERS = 8  # whose columns are kept
 _NAME, _ENDING = "signals-", ".columns"
 _SEARCH = 100_000  # lines walked back for a receipt without offset that came after its signal was read
+UNREAD, READ = 0, 1
+_PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # written in a record as in its text
+_UNWRITTEN = "coordination system unknown (not readable)"  # what records may leave out and rows show
 
 
 class _IndexedSignal(msgspec.Struct, gc=False):
@@ -266,3 +270,39 @@ def units_of_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, in
             yield _about_unit.decode(line).wu_id, offset
         except UNDECODABLE:
             continue
+
+
+class SignalList(LazyRows[SignalRow]):
+    """Signals of one moment, newest first; each is read from disk when it is shown."""
+
+    def __init__(self, file: OpenFile, offsets: Offsets, seen: bytes, end: int) -> None:
+        self._file = file
+        self._offsets = offsets
+        self._seen = seen
+        self._end = end  # offset after the last of them
+        self._size = len(seen)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def having(self, words: Sequence[str], start: int, stop: int) -> list[int]:
+        """Return the places whose records may hold all of these words (in lower case): too many rather than too few."""
+        needles = [word.encode() for word in words if _PLAIN_WORD(word) and word not in _UNWRITTEN]
+        first, last = self._size - stop, self._size - start  # ordinals, from and to below
+        if not needles or first >= last:
+            return list(range(start, stop))
+        offsets = self._offsets
+        begin = offsets[first]
+        data = self._file.part(begin, offsets[last] if last < self._size else self._end).lower()
+        places = []
+        for ordinal in range(last - 1, first - 1, -1):
+            at = offsets[ordinal] - begin
+            end = offsets[ordinal + 1] - begin if ordinal + 1 < last else len(data)
+            if all(data.find(word, at, end) >= 0 for word in needles):
+                places.append(self._size - 1 - ordinal)
+        return places
+
+    def at(self, place: int) -> SignalRow:
+        ordinal = self._size - 1 - place
+        signal = decode_signal(self._file.line(self._offsets[ordinal]))
+        return SignalRow(signal=signal, unread=self._seen[ordinal] == UNREAD)

@@ -11,11 +11,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from lumen_tui.model import times
+from lumen_tui.model import media, times
+from lumen_tui.model.media import BadMedia
 from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, plural, size_text
 from lumen_tui.tools.files import opening, seen
-from lumen_tui.tools.files.media import media_type, read_media
 from lumen_tui.tools.files.paths import TreeWalk, chooser, folder, resolve, special
+from lumen_tui.tools.outputs import keep_media
 
 _CHUNK = 256 * 1024
 _MAX_BYTES = 200_000  # of one read_file
@@ -47,6 +48,36 @@ def open_regular(path: str | os.PathLike[str]) -> int:
         os.close(fd)
         raise ToolError(f"{os.fspath(path)} is not a regular file")
     return fd
+
+
+def _media_type(fd: int) -> str:
+    """Return the media type that the content of a file says; empty for any other. ToolError for what none takes."""
+    try:
+        return media.type_of(os.pread(fd, media.HEAD, 0))
+    except BadMedia as error:
+        raise ToolError(f"this is {error}") from error
+
+
+def _read_media(context: Context, fd: int, kind: str, path: str) -> ToolResult:
+    """Return an image or a PDF for the model; the descriptor is closed. ToolError where it is beyond the limits."""
+    most = media.most_bytes(kind)
+    with os.fdopen(fd, "rb") as stream:
+        data = stream.read(most + 1)
+    try:
+        attachment = media.inspect(kind, data)
+    except BadMedia as error:
+        raise ToolError(f"this is {error}") from error
+    stored = keep_media(context, data, attachment)
+    facts = {
+        "path": path,
+        "type": kind,
+        "bytes": attachment.size,
+        "width": attachment.width,
+        "height": attachment.height,
+    }
+    unseen = "" if stored.name else "; it cannot be shown, as the files of this task are used up"
+    text = f"{attachment.words}, {attachment.size:,} bytes{unseen}"
+    return ToolResult(text, data=facts, summary=attachment.words, media=() if unseen else (stored,))
 
 
 def _read_lines(context: Context, fd: int, arguments: ReadArguments) -> tuple[list[str], bool, int]:
@@ -82,8 +113,8 @@ def read_file(context: Context, arguments: ReadArguments) -> ToolResult:
     if arguments.byte_offset:
         return _read_from(path, arguments.byte_offset)
     fd = open_regular(path)
-    if arguments.offset == 1 and (kind := media_type(fd)):
-        return read_media(context, fd, kind, str(path))
+    if arguments.offset == 1 and (kind := _media_type(fd)):
+        return _read_media(context, fd, kind, str(path))
     lines, more, count = _read_lines(context, fd, arguments)
     if not lines and arguments.offset > 1:
         raise ToolError(f"{arguments.path} has {plural(count, 'line')}: offset counts lines, byte_offset counts bytes")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from lumen_tui.model.attention import CHANGES, PROPOSALS, can_wait, for_an_hour, put_off
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, EngineLife, Need
+from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui import words
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.handlers.openers import OpenersHandler
-from lumen_tui.tui.handlers.replies import Replies
+from lumen_tui.tui.handlers.panes import SignalsHandler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.room_command import DECAY, DISCOVERIES, LOOP, SIGNALS, WORKERS
@@ -24,6 +25,8 @@ _WHERE = {
     Need.P0_SIGNAL: SIGNALS, Need.FAILED: WORKERS, Need.LOST: WORKERS, Need.STALLED: WORKERS, Need.EXPIRED: WORKERS,
     Need.P0_DISCOVERY: DISCOVERIES, Need.TRIAGE: DISCOVERIES,
 }  # fmt: skip
+
+_NEWEST_SIGNALS = 1000  # among which one that needs a person is looked for
 
 # Target -> the command that opens its page.
 _ANSWERED_ON = {"constitution": "evolution"}
@@ -208,3 +211,41 @@ class NeedsHandler(Handler):
 def _elsewhere(need: Attention) -> str:
     """Return where to look for what is not a row."""
     return DECAY if need.target.startswith("mem-") else LOOP
+
+
+class Replies(Handler):
+    """The forms in which one replies."""
+
+    def reply(self, need: Attention) -> None:
+        """Open the question, or a form for the reply to the signal."""
+        if need.need is Need.QUESTION:
+            self.answer(need.target)
+            return
+        signals = self.snapshot.signals
+        newest = (signals[place] for place in range(min(_NEWEST_SIGNALS, len(signals))))
+        row = next((row for row in newest if row.signal.id == need.target), None)
+        if row is not None:
+            SignalsHandler(self.room, self.host).write(row.signal)
+
+    def tell(self, task_id: str) -> None:
+        """Say something to a task that runs."""
+        from lumen_tui.tui.screens.steering import TellForm, ask
+
+        view = next((view for view in live_ones(self.snapshot.tasks) if view.id == task_id), None)
+        if view is None or view.status.ended:
+            self.room.say("message: no task that runs is meant", bad=True)
+        else:
+            ask(self.host, TellForm(view), self.submit)
+
+    def answer(self, question_id: str) -> None:
+        """Open the question of a worker or of the main agent."""
+        from lumen_tui.tui.screens.questions import QuestionForm
+
+        question = next((request for request in self.snapshot.questions if request.id == question_id), None)
+        if question is None:
+            self.room.say("It waits for no answer any more.")
+        elif self.refusal:
+            self.room.say(f"answer: {self.refusal}", bad=True)
+        else:
+            form = QuestionForm(question, self.host.clock())
+            self.host.push_screen(form, lambda request: self.submit(request) if request else None)

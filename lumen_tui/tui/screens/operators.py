@@ -111,14 +111,14 @@ class OperatorsScreen(ListSheet[None, OperatorRow]):
             return
         left = self._snapshot.operators.note
         own = left.text if left is not None and left.by == self._snapshot.operators.me else ""
-        self.app.push_screen(NoteForm(own), self._written)
+        self.app.push_screen(HandoverNoteForm(own), self._written)
 
     def _written(self, request: LeaveNote | None) -> None:
         if request is not None:
             self._send(request)
 
 
-class NoteForm(FormScreen[LeaveNote]):
+class HandoverNoteForm(FormScreen[LeaveNote]):
     """Answers with the request that leaves a hand-over note; it begins with one's own last one."""
 
     SEND = "leave"

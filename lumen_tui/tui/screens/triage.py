@@ -38,7 +38,7 @@ from lumen_tui.tui.panes.discoveries import DiscoveryRows, Leaving, kind_of, to_
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.screen_commands import TRIAGE
-from lumen_tui.tui.screens.triage_page import NOTHING_KNOWN, Choice, Known, item_page
+from lumen_tui.tui.screens.triage_page import NOTHING_KNOWN, DiscoveryContext, TriageChoice, item_page
 from lumen_tui.tui.screens.triage_verbs import VERBS, TriageHabits, TriageVerbs
 from lumen_tui.tui.theme import Appearance
 
@@ -75,13 +75,13 @@ class Background:
     def __init__(self, screen: TriageScreen, host: Host) -> None:
         self._screen, self._host = screen, host
         self.record = Judged()
-        self._known: dict[str, Known] = {}  # by id, as it was when that was looked for
+        self._known: dict[str, DiscoveryContext] = {}  # by id, as it was when that was looked for
         self._fresh: set[str] = set()  # ids of those that are as memory is now
         self._took = 0.0  # seconds for reading the record
         self._job: asyncio.Task[None] | None = None
         self._reader: Loader[Judged] = Loader(screen, self._read, self._recorded, lambda _: None)
 
-    def known(self, node_id: str) -> Known:
+    def known(self, node_id: str) -> DiscoveryContext:
         """Return what is known of an item by now."""
         return self._known.get(node_id, NOTHING_KNOWN)
 
@@ -104,9 +104,9 @@ class Background:
         await asyncio.sleep(_REST)
         port, decisions = self._host.port, self.record.decisions
 
-        def find() -> Known:
+        def find() -> DiscoveryContext:
             alike = port.similar(node.id)[1:]
-            return Known(alike, judged.decided_alike(node.title, decisions), port.provenance(node.id))
+            return DiscoveryContext(alike, judged.decided_alike(node.title, decisions), port.provenance(node.id))
 
         try:
             self._known[node.id] = await looked(self._screen, find, holds_keys=False)
@@ -143,7 +143,7 @@ class ItemView(ScrolledLines):
         known, record = screen.background.known(row.node.id), screen.background.record
         return item_page(row, known, self._choices(row), record, screen.now, width, height, screen.look)
 
-    def _choices(self, row: DiscoveryRow) -> list[Choice]:
+    def _choices(self, row: DiscoveryRow) -> list[TriageChoice]:
         """Return what can be done with the item, with the answer that each key takes unless a digit says another."""
         screen, kind = self._triage, type(self._triage)
         like = screen.like(row)
@@ -154,12 +154,14 @@ class ItemView(ScrolledLines):
             "similar": "decide for all that are alike",
         }
         able = [command for action in offers if not screen.why_not(command := command_of(kind, action))]
-        choices = [Choice(key_of(screen, command.action), command.label, offers[command.action]) for command in able]
+        choices = [
+            TriageChoice(key_of(screen, command.action), command.label, offers[command.action]) for command in able
+        ]
         if not able:
             return choices
         urgency, word = pair_of(screen, "less_urgent", "more_urgent", "priority")
         others = screen.offer("retype", "triage_title", triage_title="edit the title")
-        return [*choices, Choice(urgency, word, "   ".join(f"{key} {label}" for key, label in others))]
+        return [*choices, TriageChoice(urgency, word, "   ".join(f"{key} {label}" for key, label in others))]
 
 
 class TriageScreen(ListSheet[None, DiscoveryRow]):

@@ -22,7 +22,7 @@ _MOST_LINES = 6  # of where it comes from
 _KEY, _NAME = 5, 9  # cells
 
 
-class Known(NamedTuple):
+class DiscoveryContext(NamedTuple):
     """What was found about one discovery beside itself."""
 
     alike: Sequence[Alike] = ()
@@ -30,10 +30,10 @@ class Known(NamedTuple):
     chain: Sequence[str] = ()
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = DiscoveryContext()
 
 
-class Choice(NamedTuple):
+class TriageChoice(NamedTuple):
     """What can be done: a key, its word, and what it would do now."""
 
     key: str
@@ -43,8 +43,8 @@ class Choice(NamedTuple):
 
 def item_page(
     row: DiscoveryRow,
-    known: Known,
-    choices: Sequence[Choice],
+    known: DiscoveryContext,
+    choices: Sequence[TriageChoice],
     record: Judged,
     now: float,
     width: int,
@@ -127,7 +127,7 @@ def _decided(decided: Sequence[PastDecision], now: float, width: int, look: Appe
             yield line(width, (Cell("", look.ink.muted, 7), Cell(part, look.ink.muted, gap=1)))
 
 
-def _choices(choices: Sequence[Choice], width: int, look: Appearance) -> Iterator[Line]:
+def _choices(choices: Sequence[TriageChoice], width: int, look: Appearance) -> Iterator[Line]:
     for choice in choices:
         cells = (
             Cell(choice.key, look.ink.accent, _KEY, right=True),

@@ -62,7 +62,7 @@ class _Undecided(BaseException):
     """A person would be asked now, and was not then; or what was decided is not on record. Nothing swallows it."""
 
 
-class Judged(Struct, frozen=True):
+class JudgedCall(Struct, frozen=True):
     """What became of one recorded call. `gone`: an approval that is not on record any more."""
 
     decision: CallDecision
@@ -177,7 +177,7 @@ class ReplayGate:
         asking = dataclasses.replace(context, ask=lambda request: how.answer(context, request), memo=memo)
         self.toolbox = Toolbox(context.role, context.spec, asking, before, how)
 
-    def judge_again(self, recorded: RecordedCall) -> Judged:
+    def judge_again(self, recorded: RecordedCall) -> JudgedCall:
         """Put one recorded call to the gate."""
         self._how.begin(recorded)
         course = self._how.course
@@ -190,7 +190,7 @@ class ReplayGate:
         except _Undecided:
             kind = DecisionKind.OPEN if course.gone or recorded.marks.asked else DecisionKind.ASKED
             decision = CallDecision(kind, "a person has to allow it", course.asks)
-        return Judged(decision, course.rerun, course.gone)
+        return JudgedCall(decision, course.rerun, course.gone)
 
     def _decision(self, course: _Course, result: ToolResult, name: str) -> CallDecision:
         if course.reply is not None and not course.reply.allowed:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model import acceptance
+from lumen_tui.model.acceptance import FACT, BadCheck, CheckResult
 from lumen_tui.model.config import Config
 from lumen_tui.model.isolation import Isolation
 from lumen_tui.model.replay import (
@@ -29,6 +32,7 @@ from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.claude_code.usage import NAME as CLAUDE
 from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
@@ -38,17 +42,19 @@ from lumen_tui.tools.isolation import records, shadows
 from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.policy.verdict import CallHistory
+from lumen_tui.tools.toolbox import Toolbox
 from lumen_tui.worker.apart import placed
-from lumen_tui.worker.record import calls_made
+from lumen_tui.worker.checking import Checker
+from lumen_tui.worker.record import Recorder, calls_made
 from lumen_tui.worker.replay import recorded, shadow
-from lumen_tui.worker.replay.accepting import checked_again
-from lumen_tui.worker.replay.gate import Judged, RecordedHandling, ReplayGate
+from lumen_tui.worker.replay.gate import JudgedCall, RecordedHandling, ReplayGate
 from lumen_tui.worker.replay.recorded import Record, RecordedCall
 from lumen_tui.worker.replay.rerun import ShadowRunner
 from lumen_tui.worker.replay.shadow import Shadow
 from lumen_tui.worker.task import CannotBegin, read_spec, role_of
 
 LONGEST = 600.0  # seconds in which calls are made again
+_CHECK_SECONDS = 300.0  # for all checks together
 _WIDTH = 300
 _OWN_TOOLS = (
     "what Claude Code did by itself: its answers and the calls of its own tools are in its session and not in this "
@@ -207,7 +213,7 @@ class _Replay:
         elif self._record.attempts and not self._missing:
             self._end(last)
 
-    def _take(self, recorded: RecordedCall, judged: Judged) -> None:
+    def _take(self, recorded: RecordedCall, judged: JudgedCall) -> None:
         """Add one step; note where it is the first that differs."""
         now, was = self._said(judged.decision), self._said(_on_record(recorded, judged.decision))
         call = self._clean(_words(recorded))
@@ -254,7 +260,7 @@ class _Replay:
                 f"acceptance: {plural(len(known), 'check')} not run again, as the shadow is not what the task left"
             )
             return
-        for result, replayed in zip(known, checked_again(shadow.context, known), strict=True):
+        for result, replayed in zip(known, _checked_again(shadow.context, known), strict=True):
             if replayed is not None and replayed.finding is not result.finding:
                 self._divergence = Divergence(
                     ReplayPart.ACCEPTANCE, self._clean(result.text), self._clean(shadow.paths.back(replayed.text))
@@ -317,3 +323,24 @@ def _words(recorded: RecordedCall) -> str:
     """Return a call in a few words, also one of a tool that is no more."""
     arguments = msgspec.json.encode(recorded.call.arguments, order="deterministic").decode()
     return f"{recorded.call.name} {arguments}"
+
+
+def _checked_again(context: Context, known: Sequence[CheckResult]) -> list[CheckResult | None]:
+    """Return what each check finds in the shadow; None for one that looks elsewhere. Raises Stopped."""
+    role = msgspec.structs.replace(context.role, network=False, command_hosts=())
+    toolbox = Toolbox(role, context.spec, context)
+    journal = Journal(context.folder / "events.jsonl")
+    events = Recorder(journal, 1, context.now, context.redact, lambda **_: nullcontext())
+    checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, _CHECK_SECONDS)
+    try:
+        return [checker.run([result.check]).results[0] if _is_inside(result.check) else None for result in known]
+    finally:
+        toolbox.close()
+
+
+def _is_inside(text: str) -> bool:
+    """Return whether a check looks at the task's folder alone."""
+    try:
+        return acceptance.parse(text).kind != FACT
+    except BadCheck:
+        return False

@@ -14,7 +14,14 @@ from lumen_tui.model.tasks import Usage
 from lumen_tui.providers.base import CutOffCall, Job, ToolCall
 from lumen_tui.providers.claude_code.going_on import KeptSteps
 from lumen_tui.providers.conversation.history import AssistantMessage, ModelCall, ResultMessage, UserMessage
-from lumen_tui.providers.conversation.steps import Answer, CallBegun, CallEnded, ConversationState, Record, Session
+from lumen_tui.providers.conversation.steps import (
+    Answer,
+    BackendSession,
+    CallBegun,
+    CallEnded,
+    ConversationState,
+    Record,
+)
 from lumen_tui.tools.base import ToolResult
 
 NAME = "bed65448-8a41-4825-9899-3fc53c0e0dd7"
@@ -29,7 +36,7 @@ def ended(number: int) -> CallEnded:
     return CallEnded(ResultMessage(f"toolu_{number}", "write_file", f"wrote {number}"))
 
 
-BEFORE: list[Record] = [Session(NAME), answer(1), ended(1), answer(2), ended(2)]
+BEFORE: list[Record] = [BackendSession(NAME), answer(1), ended(1), answer(2), ended(2)]
 
 
 def line(role: str, *blocks: dict[str, Any]) -> bytes:
@@ -85,7 +92,7 @@ class Talk:
 def test_it_begins_with_a_session_of_its_own(own):
     talk = Talk(own, [])
     assert talk.steps.words == [f"--session-id={talk.steps.session}"]
-    assert talk.kept == [Session(talk.steps.session)]
+    assert talk.kept == [BackendSession(talk.steps.session)]
     assert talk.opening == "do it"
 
 
@@ -122,7 +129,7 @@ def test_without_its_session_everything_is_told_to_a_new_one(own, keep, what):
     assert talk.steps.words == [f"--session-id={talk.steps.session}"] and talk.steps.session != NAME
     assert talk.opening.startswith("do it\n\n")
     assert "wrote 1" in talk.opening and "wrote 2" in talk.opening
-    assert talk.kept == [Session(talk.steps.session)]
+    assert talk.kept == [BackendSession(talk.steps.session)]
 
 
 def test_a_session_that_is_cut_anywhere_is_completed(own, keep):
@@ -180,5 +187,5 @@ def test_its_last_words_end_the_task_without_the_program(own):
 def test_what_is_told_has_an_end(own):
     calls = ModelCall("toolu_1", "write_file", {"path": "x"})
     long = CallEnded(ResultMessage("toolu_1", "write_file", "y" * 500_000))
-    talk = Talk(own, [Session(NAME), Answer(AssistantMessage("", (calls,), "tool")), long])
+    talk = Talk(own, [BackendSession(NAME), Answer(AssistantMessage("", (calls,), "tool")), long])
     assert 100_000 < len(talk.opening) < 130_000

@@ -16,7 +16,7 @@ from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.spendbook import SLOT, Amount, Book
 from lumen_tui.model.times import DAY, HOUR, iso
-from lumen_tui.queries.chart_data import SPANS, ChartData, LoopBins, Waiting, expiring_bins, loop_bins, spend_bins
+from lumen_tui.queries.chart_data import SPANS, ChartData, LoopBins, QueuedTask, expiring_bins, loop_bins, spend_bins
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.screens.charts import ChartsScreen, drawn
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
@@ -32,7 +32,7 @@ def packet(ago: float, seconds: float, failed: str = "") -> Packet:
 def data(**more: Any) -> ChartData:
     loops = LoopBins((0.0,) * 20 + (60.0, 120.0, 0.0, 30.0), frozenset({21}), 4, 1, 60.0)
     roles = (Stats("builder", tasks=20, done=15, failed=5, rate=0.75, low=0.53, high=0.89),)
-    queue = (Waiting("tsk-1", "review the retry", 4000.0), Waiting("tsk-2", "weekly report", 60.0))
+    queue = (QueuedTask("tsk-1", "review the retry", 4000.0), QueuedTask("tsk-2", "weekly report", 60.0))
     usual = ChartData(
         span=HOURS, at=NOW, loops=loops, usd=(0.0,) * 23 + (0.5,), tokens=(0.0,) * 22 + (1000.0, 61_000.0),
         expiring=(0, 3, 0, 1) + (0,) * 20, roles=roles, queue=queue, queued=2,
