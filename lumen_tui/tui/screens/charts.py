@@ -42,7 +42,13 @@ class Chart(NamedTuple):
 
 
 def charts_of(data: ChartData) -> Iterator[Chart]:
-    """Yield all charts of a span."""
+    """Yield all charts of a span: what was, what will expire, and what is now."""
+    yield from _past_charts(data)
+    yield _decay_chart(data)
+    yield from _current_charts(data)
+
+
+def _past_charts(data: ChartData) -> Iterator[Chart]:
     span, loops = data.span, data.loops
     ago, each = (f"{span.name} ago", span.bin_name, "now"), f"each {span.bin_name}"
     failed = f", {loops.failures} failed" if loops.failures else ""
@@ -69,13 +75,20 @@ def charts_of(data: ChartData) -> Iterator[Chart]:
         Bars(data.tokens, words.kilo(int(max(data.tokens))), ago).lines,
         "" if tokens else "No tokens were used in this span.",
     )
-    yield Chart(
+
+
+def _decay_chart(data: ChartData) -> Chart:
+    span, count = data.span, sum(data.expiring)
+    return Chart(
         "Decay",
-        words.plural(sum(data.expiring), "memory expires", "memories expire"),
-        f"memories that expire {each} · memory.jsonl",
+        words.plural(count, "memory expires", "memories expire"),
+        f"memories that expire each {span.bin_name} · memory.jsonl",
         Bars(data.expiring, words.kilo(max(data.expiring)), ("now", span.bin_name, f"in {span.name}")).lines,
-        "" if sum(data.expiring) else "Nothing expires in this span.",
+        "" if count else "Nothing expires in this span.",
     )
+
+
+def _current_charts(data: ChartData) -> Iterator[Chart]:
     yield Chart(
         "Roles",
         words.plural(len(data.roles), "role"),
