@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import (
+    answers,
     appends,
     capsule,
     demo,
@@ -35,7 +36,7 @@ from benchmarks.table import Row, Table
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
     "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
-    "search", "isolate", "demo",
+    "search", "isolate", "answers", "demo",
 )  # fmt: skip
 
 
@@ -70,6 +71,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from search.measure(folder, newest)
     if "isolate" in parts:
         yield from isolate.measure(folder)
+    if "answers" in parts:
+        yield from answers.measure(folder)
     if "demo" in parts:
         yield from demo.measure(folder)
     if "sandbox" in parts:

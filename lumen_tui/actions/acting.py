@@ -20,6 +20,7 @@ RESERVED = frozenset({
     "constitution.approve", "evolution.accept", "budget.raise", "unkill",
     "question.answer", "task.tell", "task.limit", "tool.accept",
 })  # fmt: skip
+OUTSIDE = ("ntfy", "mail")  # clients by which an operator answers without a room or a shell
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command
 AGENT = "agent:"  # before the task whose model did it, by a tool
 PROGRAM = "program:"  # before the name of another program that is connected, such as mcp:claude-code
@@ -35,6 +36,11 @@ class Caller(NamedTuple):
     actions: list[str] | None = None  # ids; None outside `acting_for`: each action is undone by itself
     watch: Watch = unwatched  # gets the share that is done of what takes long
     order: bool = False  # whether it comes from a process that is seen to be the operator's: `storage.origin`
+
+    @property
+    def via(self) -> str:
+        """The way by which an answer came from elsewhere; empty for rooms and command lines."""
+        return self.client if self.client in OUTSIDE else ""
 
     @property
     def task(self) -> str:

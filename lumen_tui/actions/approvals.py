@@ -84,7 +84,13 @@ def answer(store: Store, request: AnswerQuestion, *, by: str, now: float) -> Don
     (question,) = _open(store, request.question_id, request.hash, now, questions=True)
     text = _meant(question, plain(request.answer).strip())
     decision = Decision(
-        allowed=True, hash=question.hash, at=times.iso(now), by=by, answer=text, order=acting.caller().order
+        allowed=True,
+        hash=question.hash,
+        at=times.iso(now),
+        by=by,
+        answer=text,
+        order=acting.caller().order,
+        via=acting.caller().via,
     )
     change = Change(kind="approval", key=question.id, before=None, after=msgspec.to_builtins(decision))
     summary = f"answered {question.role}: {one_line(text, 80)}"
@@ -260,7 +266,7 @@ def _answered(request: Approval, decision: Decision, now: float) -> ActionError:
     verdict = "answered" if request.question else verdict
     age = times.ago(now - times.epoch(decision.at, now))
     words = one_line(decision.answer or decision.reason, 80)
-    how = f"{verdict} by {decision.by} ({age}){f': {words}' if words else ''}"
+    how = f"{verdict} by {decision.who} ({age}){f': {words}' if words else ''}"
     return ActionError(f"{ids.short(request.id)} has its answer: {how}. Undo that first")
 
 
@@ -274,7 +280,7 @@ def _answer(
     verb = "approval.allow" if allowed else "approval.deny"
     actions = []
     for request in requests:
-        answer = Decision(allowed, request.hash, times.iso(now), by, clean_reason, always)
+        answer = Decision(allowed, request.hash, times.iso(now), by, clean_reason, always, via=acting.caller().via)
         change = Change(kind="approval", key=request.id, before=None, after=msgspec.to_builtins(answer))
         line = f"{'allowed' if allowed else 'refused'}: {request.role}: {one_line(request.summary, 80)}"
         actions.append(edits.new_action(verb, [change], summary=line, by=by, now=now, reason=clean_reason, apart=True))

@@ -16,7 +16,7 @@ from lumen_tui.queries.transitions import with_endings
 from lumen_tui.storage import files, origin
 from lumen_tui.storage.clock import Clock, clocks_of
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.attention import receipts, transitions
+from lumen_tui.store.attention import answers, receipts, transitions
 
 _PIECE = 0.02  # seconds of reading in one pass, while a large folder is read in
 _AGES = 60.0  # seconds after which the queue is looked at though no file changed
@@ -88,3 +88,4 @@ class QueueJournal:
         with contextlib.suppress(files.StoreError, OSError):
             transitions.shorten(self._layout, needed)
             receipts.shorten(self._layout, needed, now)
+            answers.shorten(self._layout, now)

@@ -79,7 +79,13 @@ class Decision(Struct, frozen=True, omit_defaults=True):
     ended: str = ""  # expired | withdrawn
     answer: str = ""  # to a question
     order: bool = False  # the operator's own: the process that answered was seen to be theirs
+    via: str = ""  # by which way it came from elsewhere: ntfy, mail
     schema: int = 1
+
+    @property
+    def who(self) -> str:
+        """Who decided, and by which way that came."""
+        return f"{self.by} via {self.via}" if self.via else self.by
 
 
 class Acted(Struct, frozen=True, omit_defaults=True):

@@ -67,7 +67,9 @@ class NtfyConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     server: _Address = "https://ntfy.sh"
     topic: _Topic = ""
-    token: _Secret = ""  # with which the topic may be written to
+    token: _Secret = ""  # with which the topic may be written to, and that of the answers read
+    answers: _Topic = ""  # where a phone's answers come from; empty: none are taken
+    answer_token: _Secret = ""  # goes to the phone: with it that topic may be written to, and nothing else
     click: str = ""  # what a tap opens
     seconds: _Patience = 10.0
 
@@ -84,6 +86,7 @@ class NotifyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     aged_hours: tuple[Annotated[float, Meta(gt=0, le=8760)], ...] = (1.0, 24.0)  # told again after waiting so long
     closing_minutes: Annotated[float, Meta(ge=0, le=10_080)] = 10.0  # and so long before it expires; 0: never
     most: Annotated[int, Meta(ge=1, le=100)] = 5  # messages within five minutes; more become one digest
+    operator: str = ""  # in whose name answers from elsewhere are given; empty: who started the engine
     tries: Annotated[int, Meta(ge=1, le=20)] = 8  # of one message that could not be sent, ever further apart
     command: CommandMouthConfig = field(default_factory=CommandMouthConfig)
     webhook: WebhookConfig = field(default_factory=WebhookConfig)

@@ -161,7 +161,7 @@ def question_document(layout: Layout, request: Approval, state: str) -> Document
     """Return a question to the operator, and its answer."""
     answer = approvals.decision(layout, request.id)
     facts: dict[str, object] = {name: getattr(request, name) for name in _QUESTION}
-    given = {"by": answer.by, "at": answer.at, "answer": answer.answer, "order": answer.order} if answer else None
+    given = {name: getattr(answer, name) for name in ("by", "via", "at", "answer", "order")} if answer else None
     return {**facts, "state": state, "answered": given}
 
 

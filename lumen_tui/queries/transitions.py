@@ -72,7 +72,7 @@ def _answered(gone: Transition, answer: Decision) -> Transition:
     if answer.ended:
         return _with(gone, Ending.EXPIRED if answer.ended == EXPIRED else Ending.WITHDRAWN, note=answer.reason)
     verdict = answer.answer or ("allowed" if answer.allowed else "denied")
-    return _with(gone, Ending.ANSWERED, answer.by, f"{verdict}: {answer.reason}" if answer.reason else verdict)
+    return _with(gone, Ending.ANSWERED, answer.who, f"{verdict}: {answer.reason}" if answer.reason else verdict)
 
 
 def _last_act(gone: Transition, acts: Iterable[AuditEntry], history: QueueHistory) -> AuditEntry | None:

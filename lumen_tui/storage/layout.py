@@ -42,6 +42,7 @@ DEMO_MARK = "demo.json"
 # The folder, and what may be in it before its first use: a checkout has that with the modes of git.
 _SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
 _OWN_LOCKS = (
+    "answers",
     "changes",
     "replays",
     "trees",
@@ -136,6 +137,7 @@ class Layout:
         self.chat = root / "chat.jsonl"
         self.transitions = root / "attention.jsonl"
         self.told = root / "notifications.jsonl"
+        self.answers = root / "answers.jsonl"  # hashes of tokens that answer from elsewhere, and what became of them
         self._name_evolved(root, root / "evolved")
 
     def _name_evolved(self, root: Path, evolved: Path) -> None:

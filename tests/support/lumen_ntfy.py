@@ -6,6 +6,7 @@ It follows docs.ntfy.sh/publish and docs.ntfy.sh/subscribe/api: ids of twelve ch
 
 from __future__ import annotations
 
+import itertools
 import json
 import queue
 import ssl
@@ -36,12 +37,13 @@ class Ntfy(ThreadingHTTPServer):
         self.streams: list[_Handler] = []
         self.listening: list[tuple[str, queue.Queue[Event | None]]] = []
         self.turn = threading.Lock()
+        self._numbers = itertools.count()
 
     def publish(self, topic: str, message: str, **more: object) -> Event:
         """Keep a message and hand it to whoever listens."""
         with self.turn:
             event = {
-                "id": f"m{len(self.kept):011d}",
+                "id": f"m{next(self._numbers):011d}",
                 "time": int(time.time()),
                 "event": "message",
                 "topic": topic,

@@ -225,7 +225,7 @@ def run_question(session: Session, args: Namespace) -> int:
     for number, option in enumerate(request.options, 1):
         say(f"  {number}  {option}")
     if answer := approvals.decision(session.layout, request.id):
-        say(f"\n{answer.ended or 'answered'} by {answer.by} at {answer.at}: {answer.answer or answer.reason}")
+        say(f"\n{answer.ended or 'answered'} by {answer.who} at {answer.at}: {answer.answer or answer.reason}")
     return 0
 
 
@@ -324,5 +324,5 @@ def run_approval(session: Session, args: Namespace) -> int:
         say("\n" + request.diff)
     if answer := approvals.decision(session.layout, request.id):
         verdict = "allowed" if answer.allowed else "refused"
-        say(f"\n{verdict} by {answer.by} at {answer.at}" + (f": {answer.reason}" if answer.reason else ""))
+        say(f"\n{verdict} by {answer.who} at {answer.at}" + (f": {answer.reason}" if answer.reason else ""))
     return 0

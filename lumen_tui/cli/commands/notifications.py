@@ -54,14 +54,14 @@ def _text_line(transition: ToldTransition) -> None:
 
 def _send_test(session: Session, *, as_json: bool) -> int:
     """Send by each mouth with the environment of this command; no receipt is written."""
-    from lumen_tui.engine.mouths.senders import Origin, configured, problem_of
+    from lumen_tui.engine.mouths.senders import configured, origin_of, problem_of
 
     config = load_config(session.layout)[0]
     names = configured(config.notify)
     if not names:
         raise ActionError("no mouth is set up: [notify.ntfy], [notify.webhook] or [notify.command] in lumen.toml")
     message = _test_message(config.agent.name, session.now)
-    origin = Origin(str(session.root), config.agent.name)
+    origin = origin_of(session.root, config)
     problems = {
         name: problem_of(name, config.notify, origin, threading.Event(), message, session.now) for name in names
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from lumen_tui.model.answers import AnswerLine
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.chat import ChatLine
@@ -17,6 +18,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
+from lumen_tui.model.notifying import ToldReceipt
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch, decode_receipt
 from lumen_tui.model.relay import Submission
@@ -25,6 +27,7 @@ from lumen_tui.model.spendbook import LedgerEntry
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
+from lumen_tui.model.transitions import Transition
 from lumen_tui.storage import directories, files, integrity, repair
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -120,6 +123,9 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.schedules: _Identified,
         layout.schedule_runs: ScheduledRun,
         layout.chat: ChatLine,
+        layout.transitions: Transition,
+        layout.told: ToldReceipt,
+        layout.answers: AnswerLine,
     }
 
 

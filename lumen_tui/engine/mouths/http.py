@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import socket
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -36,12 +37,19 @@ def address_fault(url: str) -> str:
 
 @contextlib.contextmanager
 def exchange(
-    method: str, url: str, body: bytes | None, headers: Mapping[str, str], seconds: float, *, whole: bool = True
+    method: str,
+    url: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    seconds: float,
+    *,
+    silence: float = 0.0,
+    opening: Callable[[socket.socket], None] = lambda _: None,
 ) -> Iterator[http.client.HTTPResponse]:
     """Send one request and give its answer, whose status is that of success. Raise NotSent.
 
-    `seconds` bound all that happens in the block; unless `whole`, the time until the answer begins, and each wait for
-    more of it. A redirect is not followed.
+    `seconds` bound all that happens in the block. With `silence` they bound the time until the answer begins, and that
+    each wait for more of it. `opening` gets the connection, so that it can be cut. A redirect is not followed.
     """
     import http.client  # with ssl 10 ms, which only an engine with such a mouth pays
 
@@ -56,16 +64,24 @@ def exchange(
             stack.callback(sock.close)
             connection = http.client.HTTPConnection(host, port)
             connection.sock = sock
+            opening(sock)
             ending = stack.enter_context(contextlib.ExitStack())
             ending.enter_context(ended_after(sock, seconds))
             connection.request(method, path, body, {"User-Agent": "lumen-tui", "Connection": "close", **headers})
             answer = stack.enter_context(connection.getresponse())
             _check(answer)
-            if not whole:
+            if silence:
                 ending.close()
+                sock.settimeout(silence)
             yield answer
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise NotSent(f"{one_line(host, 100)}: {one_line(str(error) or type(error).__name__, 160)}") from error
+
+
+def shut(sock: socket.socket) -> None:
+    """Break a connection off under whoever reads it."""
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> bytes:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.mouths.senders import Origin, configured, sender
+from lumen_tui.engine.mouths.senders import Origin, configured, origin_of, sender
 from lumen_tui.engine.mouths.sending import NotSent
 from lumen_tui.engine.telling import Mouth
 from lumen_tui.model.config import Config
-from lumen_tui.model.notify_config import NotifyConfig
+from lumen_tui.model.notify_config import NotifyConfig, NtfyConfig
 from lumen_tui.model.notifying import FAILED, REFUSED, SENT, Message, messages
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import OpenItem
 from lumen_tui.storage import files
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.secrets import SecretMissing
+
+if TYPE_CHECKING:
+    from lumen_tui.engine.mouths.following import AnswerFollower
 
 _NEVER = float("inf")
 _LATER = 30.0  # seconds until the next look where the disk took no receipt
+_MOST_NOTES = 200  # that wait to become events
 _FAREWELL = 3.0  # seconds that an engine which ends gives to what is to be sent, and again to what it ends
 
 
@@ -40,21 +46,24 @@ class Mouths:
         self._log = log
         self._speakers: dict[str, Speaker] = {}
         self._heard: _News | None = None
+        self._follower: AnswerFollower | None = None
+        self._followed: tuple[NtfyConfig, str] | None = None
+        self._notes: deque[str] = deque(maxlen=_MOST_NOTES)
 
     def hear(self, items: tuple[OpenItem, ...], config: Config, now: float) -> None:
         """Hand on what waits by the journal and is on the queue; wake a mouth whose next try is due.
 
         That a mouth fails, and that it works again, becomes an event.
         """
-        news = _News(items, config.notify, Origin(str(self._layout.root), config.agent.name))
+        news = _News(items, config.notify, origin_of(self._layout.root, config))
         if self._heard is None or news != self._heard:
             self._heard = news
             self._hand_on(news)
         for speaker in self._speakers.values():
             if speaker.again <= now:
                 speaker.wake()
-            for note in speaker.notes():
-                self._log.add("mouth", note, now)
+        while self._notes:
+            self._log.add("mouth", self._notes.popleft(), now)
 
     def _hand_on(self, news: _News) -> None:
         names = configured(news.config)
@@ -62,12 +71,31 @@ class Mouths:
             self._speakers.pop(name).end()
         for name in names:
             if name not in self._speakers:
-                self._speakers[name] = Speaker(name, self._layout, self._clock)
+                self._speakers[name] = Speaker(name, self._layout, self._clock, self._notes.append)
                 self._speakers[name].start()
             self._speakers[name].take(news)
+        self._follow(news.config.ntfy, news.origin.operator)
+
+    def _follow(self, config: NtfyConfig, operator: str) -> None:
+        """Follow the answers of phones as the settings have it now."""
+        if self._followed == (config, operator):
+            return
+        self._followed = (config, operator)
+        if self._follower is not None:
+            self._follower.end()
+            self._follower = None
+        if config.topic and config.answers:
+            from lumen_tui.engine.mouths.following import AnswerFollower  # only where answers come in
+
+            store = Store(self._layout.root)
+            self._follower = AnswerFollower(store, self._clock, config, operator, self._notes.append)
+            self._follower.start()
 
     def close(self) -> None:
         """End every mouth. What is to be sent now gets a moment; what was not sent is in the receipts."""
+        if self._follower is not None:
+            self._follower.end()
+            self._follower.join(_FAREWELL)
         for speaker in self._speakers.values():
             speaker.end(rest=True)
         for speaker in self._speakers.values():
@@ -80,7 +108,7 @@ class Mouths:
 class Speaker(threading.Thread):
     """One mouth: decides what to tell, sends it, and records what came of it."""
 
-    def __init__(self, name: str, layout: Layout, clock: Clock) -> None:
+    def __init__(self, name: str, layout: Layout, clock: Clock, note: Callable[[str], None]) -> None:
         super().__init__(name=f"mouth-{name}", daemon=True)
         self.again = _NEVER  # when there is something to do because of the time alone, in seconds since 1970
         self._mouth_name = name
@@ -91,7 +119,7 @@ class Speaker(threading.Thread):
         self._fresh = self._ending = False
         self._over = threading.Event()
         self._failing = ""
-        self._notes: deque[str] = deque(maxlen=100)
+        self._note = note
 
     def take(self, news: _News) -> None:
         """Take what waits now, in place of what was handed on before."""
@@ -112,10 +140,6 @@ class Speaker(threading.Thread):
         with self._woken:
             self._ending = True
             self._woken.notify()
-
-    def notes(self) -> list[str]:
-        """Return what there is to report since the last call."""
-        return [self._notes.popleft() for _ in range(len(self._notes))]
 
     def run(self) -> None:
         while (news := self._next()) is not None:
@@ -166,7 +190,7 @@ class Speaker(threading.Thread):
     def _report(self, problem: str) -> None:
         """Note the first failure of a row, and that it is over."""
         if problem and not self._failing:
-            self._notes.append(f"{self._mouth_name} cannot tell you: {problem}")
+            self._note(f"{self._mouth_name} cannot tell you: {problem}")
         elif self._failing and not problem:
-            self._notes.append(f"{self._mouth_name} tells you again")
+            self._note(f"{self._mouth_name} tells you again")
         self._failing = problem

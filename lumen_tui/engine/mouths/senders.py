@@ -6,30 +6,34 @@ import base64
 import hmac
 import os
 import threading
-from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from lumen_tui.engine import own_commands
 from lumen_tui.engine.mouths.sending import NotSent, Sender
-from lumen_tui.model.notify_config import CommandMouthConfig, NotifyConfig, NtfyConfig, WebhookConfig
+from lumen_tui.model.config import Config
+from lumen_tui.model.notify_config import CommandMouthConfig, NotifyConfig, WebhookConfig
 from lumen_tui.model.notifying import Message
-from lumen_tui.model.snapshot import Need
 from lumen_tui.model.text import one_line
-from lumen_tui.model.transitions import TransitionKind
+from lumen_tui.storage.origin import operator_name
 from lumen_tui.store.settings.secrets import SecretMissing, resolve
 
 COMMAND, WEBHOOK, NTFY = "command", "webhook", "ntfy"
-_AT_ONCE = (Need.ENGINE, Need.APPROVAL, Need.QUESTION, Need.P0_SIGNAL)
-_USUAL, _HIGH, _MAX = 3, 4, 5  # ntfy's priorities
 
 
 class Origin(NamedTuple):
-    """Whose messages they are."""
+    """Whose messages they are, and for whom."""
 
     root: str  # the state folder
     agent: str
+    operator: str  # in whose name an answer is given
+
+
+def origin_of(root: Path, config: Config) -> Origin:
+    """Return whose messages go out of a state folder with these settings."""
+    return Origin(str(root), config.agent.name, config.notify.operator or operator_name(os.environ))
 
 
 def configured(config: NotifyConfig) -> tuple[str, ...]:
@@ -40,12 +44,13 @@ def configured(config: NotifyConfig) -> tuple[str, ...]:
 
 def sender(name: str, config: NotifyConfig, origin: Origin, stop: threading.Event) -> Sender:
     """Return the sender of a mouth. `stop` ends a command that runs."""
-    make: dict[str, Callable[[], Sender]] = {
-        COMMAND: lambda: CommandSender(config.command, origin, stop),
-        WEBHOOK: lambda: WebhookSender(config.webhook, origin),
-        NTFY: lambda: NtfySender(config.ntfy),
-    }
-    return make[name]()
+    if name == COMMAND:
+        return CommandSender(config.command, origin, stop)
+    if name == WEBHOOK:
+        return WebhookSender(config.webhook, origin)
+    from lumen_tui.engine.mouths.ntfy import NtfySender  # with the verbs that an answer needs
+
+    return NtfySender(config.ntfy, origin.root, origin.operator)
 
 
 def problem_of(
@@ -137,39 +142,3 @@ def signature(secret: str, number: str, moment: str, body: bytes) -> str:
             raise NotSent("notify.webhook.secret: what follows whsec_ is no base64", final=True) from error
     signed = b".".join((number.encode(), moment.encode(), body))
     return f"v1,{base64.b64encode(hmac.digest(key, signed, 'sha256')).decode()}"
-
-
-class NtfySender:
-    """Publishes to a topic as JSON (docs.ntfy.sh/publish): title, priority, tags, what a tap opens."""
-
-    def __init__(self, config: NtfyConfig) -> None:
-        self._config = config
-
-    def send(self, message: Message, now: float) -> None:
-        from lumen_tui.engine.mouths.http import post
-
-        del now
-        config = self._config
-        token = resolve("notify.ntfy.token", config.token, os.environ)
-        server = resolve("notify.ntfy.server", config.server, os.environ)
-        published: dict[str, object] = {
-            "topic": resolve("notify.ntfy.topic", config.topic, os.environ),
-            "title": message.title,
-            "message": message.body,
-            "priority": priority(message),
-            "tags": list(dict.fromkeys(each.need for each in message.transitions)),
-            "sequence_id": message.id,  # what is sent twice takes its own place on the phone
-        }
-        if config.click:
-            published["click"] = config.click
-        headers = {"Content-Type": "application/json"}
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        post(server, msgspec.json.encode(published), headers, config.seconds)
-
-
-def priority(message: Message) -> int:
-    """Return ntfy's priority: the highest where an answer is due soon, high where somebody waits for one."""
-    if any(each.kind is TransitionKind.CLOSING or each.need == Need.ENGINE for each in message.transitions):
-        return _MAX
-    return _HIGH if any(each.need in _AT_ONCE for each in message.transitions) else _USUAL

@@ -249,7 +249,7 @@ class _HopReader:
             return None
         answer = approvals.decision(self._layout, name)
         status = "waits" if answer is None else "allowed" if answer.allowed else "denied"
-        by = one_line(answer.by, 60) if answer else ""
+        by = one_line(answer.who, 60) if answer else ""
         return Hop(name, "approval", one_line(request.summary, TITLE), status, request.asked_at, by)
 
     def _loop(self, name: str) -> Hop | None:

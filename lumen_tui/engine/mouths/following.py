@@ -1,0 +1,130 @@
+"""The answers of phones: a topic that is followed by streaming, so that nothing listens here."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from lumen_tui.engine.answering import FORGED, Answers
+from lumen_tui.engine.mouths.http import exchange, shut
+from lumen_tui.engine.mouths.ntfy import VIA, answers_fault
+from lumen_tui.engine.mouths.sending import NotSent
+from lumen_tui.model import times
+from lumen_tui.model.answers import LONGEST, Refusal
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.notify_config import NtfyConfig
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import files
+from lumen_tui.storage.clock import Clock
+from lumen_tui.storage.store import Store
+from lumen_tui.store.settings.secrets import SecretMissing, resolve
+
+_SILENT = 150.0  # seconds without a line after which a stream counts as dead: ntfy sends one each 45 s
+_MOST_LINE = 64 * 1024
+_LONGEST_PAUSE = 60.0  # seconds between two connections
+_MOST_FORGED = 60  # messages within an hour that are written down though they answer nothing
+
+
+class NtfyEvent(msgspec.Struct):
+    """One line of the stream."""
+
+    id: str = ""
+    event: str = ""
+    message: str = ""
+
+
+class AnswerFollower(threading.Thread):
+    """Follows one topic until `end`, from the last message on that was dealt with."""
+
+    def __init__(
+        self, store: Store, clock: Clock, config: NtfyConfig, operator: str, note: Callable[[str], None]
+    ) -> None:
+        super().__init__(name="answers-ntfy", daemon=True)
+        self._answers = Answers(store, VIA, operator)
+        self._clock = clock
+        self._config = config
+        self._note = note
+        self._over = threading.Event()
+        self._sock: socket.socket | None = None
+        self._forged: deque[float] = deque(maxlen=_MOST_FORGED)
+        self._since = ""
+
+    def end(self) -> None:
+        """Ask for the end and break off the stream."""
+        self._over.set()
+        if self._sock is not None:
+            shut(self._sock)
+
+    def run(self) -> None:
+        pause, problem = 1.0, ""
+        while not self._over.is_set():
+            try:
+                if fault := answers_fault(self._config):
+                    raise NotSent(fault)
+                for event in self._events():
+                    pause = 1.0
+                    if problem:
+                        self._note("ntfy: answers come in again")
+                    problem = ""
+                    self._take(event)
+            except (NotSent, SecretMissing, files.StoreError, OSError) as error:
+                if not problem and not self._over.is_set():
+                    self._note(f"ntfy: no answers come in: {error}")
+                problem = str(error)
+            self._over.wait(pause)
+            pause = min(_LONGEST_PAUSE, 2 * pause)
+        self._answers.close()
+
+    def _events(self) -> Iterator[NtfyEvent]:
+        config = self._config
+        server = resolve("notify.ntfy.server", config.server, os.environ).rstrip("/")
+        topic = resolve("notify.ntfy.answers", config.answers, os.environ)
+        token = resolve("notify.ntfy.token", config.token, os.environ)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        url = f"{server}/{topic}/json?since={self._mark()}"
+        with exchange("GET", url, None, headers, config.seconds, silence=_SILENT, opening=self._opened) as answer:
+            while not self._over.is_set() and (line := answer.readline(_MOST_LINE)):
+                if not line.endswith(b"\n"):
+                    raise NotSent("a line of the stream is too long, or it was cut off")
+                try:
+                    yield msgspec.json.decode(line, type=NtfyEvent)
+                except UNDECODABLE:
+                    continue
+
+    def _opened(self, sock: socket.socket) -> None:
+        self._sock = sock
+        if self._over.is_set():
+            shut(sock)
+
+    def _mark(self) -> str:
+        """Return since when messages are wanted: after the last one, or for as long as a token counts."""
+        known = self._since or self._answers.last_heard()
+        return known if known.isalnum() else f"{self._clock.now() - LONGEST:.0f}"
+
+    def _take(self, event: NtfyEvent) -> None:
+        """Redeem what a message holds, once; whatever else it says is nothing to us."""
+        if event.event != "message" or not event.id.isalnum() or len(event.id) > 64:
+            return
+        token = event.message.strip()[:200]
+        if not self._answers.heard(event.id) and not (self._flooded() and not self._answers.knows(token)):
+            try:
+                done = self._answers.redeem(token, event.id, self._clock.now())
+                self._note(f"ntfy: {done.summary}")
+            except Refusal as error:
+                self._refused(error)
+        self._since = event.id
+
+    def _refused(self, error: Refusal) -> None:
+        if error.name == FORGED:
+            self._forged.append(self._clock.now())
+        self._note(one_line(f"ntfy: an answer was refused: {error}"))
+        if len(self._forged) == _MOST_FORGED:
+            self._note("ntfy: too many forged answers: those of the next hour are not written down; change the topic")
+
+    def _flooded(self) -> bool:
+        return len(self._forged) == _MOST_FORGED and self._clock.now() - self._forged[0] < times.HOUR
