@@ -113,8 +113,8 @@ class Bridge:
     def _act(self) -> None:
         while (asked := self._asked.get()) is not None:
             request, answer = asked
-            done, why = carry_out(self._port, request)
-            self._call(answer, done, why)
+            done, refusal = carry_out(self._port, request)
+            self._call(answer, done, refusal)
 
     def _call(self, function: Callable[..., None], *arguments: Any) -> None:
         try:
@@ -136,6 +136,6 @@ def carry_out(port: Port, request: Request) -> tuple[Done | None, Refusal]:
 
 def reason_first(verb: str, text: str) -> str:
     """`/state/tasks/x.tmp/spec.json: the disk is full; …` as `The disk is full; … (task.new)`: the end may be cut."""
-    where, colon, why = text.partition(": ")
-    said = why if colon and where.startswith("/") and " " not in where else text
-    return f"{sentence(said)} ({verb})"
+    where, colon, reason = text.partition(": ")
+    shown = reason if colon and where.startswith("/") and " " not in where else text
+    return f"{sentence(shown)} ({verb})"

@@ -72,9 +72,9 @@ def squeezed(text: str, width: int) -> str:
         if over <= 0:
             return text
         title = quoted[1:-1].removesuffix("…")
-        kept = max(_TITLE, cell_len(title) - over)
-        if kept < cell_len(title):
-            text = text.replace(quoted, f"“{fit(title, kept)}”", 1)
+        cells = max(_TITLE, cell_len(title) - over)
+        if cells < cell_len(title):
+            text = text.replace(quoted, f"“{fit(title, cells)}”", 1)
     return text if cell_len(text) <= width else fit(text, width)
 
 

@@ -56,17 +56,17 @@ def show(root: str, *, lean: bool) -> None:
         if not size.columns or not size.lines:
             return
         way_out.taken = True
-        lines, kept = load(root, (size.columns, size.lines), lean=lean)
-        text = _ENTER + frame(lines, kept, time.time(), size.columns, size.lines, lean=lean)
+        lines, saved_at = load(root, (size.columns, size.lines), lean=lean)
+        text = _ENTER + frame(lines, saved_at, time.time(), size.columns, size.lines, lean=lean)
         os.write(sys.stdout.fileno(), text.encode())
     except (OSError, termios.error, ValueError):
         return
 
 
-def frame(lines: list[str], kept: float, now: float, columns: int, rows: int, *, lean: bool) -> str:
+def frame(lines: list[str], saved_at: float, now: float, columns: int, rows: int, *, lean: bool) -> str:
     """Return the bytes of the first screen: a header that tells the age, then the lines in grey."""
     sep, dots = ("-", "...") if lean else ("·", "…")
-    age = f"as it was {ago(now - kept)} {sep} opening {dots}" if lines else f"opening {dots}"
+    age = f"as it was {ago(now - saved_at)} {sep} opening {dots}" if lines else f"opening {dots}"
     head = f" lumen   {age}"[:columns]
     colour, plain = ("", "") if lean or os.environ.get("NO_COLOR") else (_GREY, _PLAIN)
     # `isprintable` knows every control, format and private character; `re`, which `safe` needs, costs 5 ms

@@ -43,7 +43,7 @@ def slip_in(keys: Iterable[str]) -> str:
         return ""
     import difflib
 
-    near = dict.fromkeys(name for one in wrong for name in difflib.get_close_matches(one, BY_ACTION, 2, 0.5))
+    near = dict.fromkeys(name for unknown in wrong for name in difflib.get_close_matches(unknown, BY_ACTION, 2, 0.5))
     return f"[keys] has no command {', '.join(wrong)}" + (f"; near it: {', '.join(near)}" if near else "")
 
 

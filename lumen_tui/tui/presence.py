@@ -112,12 +112,12 @@ class Presence:
 
     def _show_note(self) -> None:
         """Show what another operator left for the next, once: to whoever was not there since."""
-        left = self._host.room.snapshot.operators.note
-        if left is None or left.by == self._host.operator or (self.before and left.at <= self.before.at):
+        note = self._host.room.snapshot.operators.note
+        if note is None or note.by == self._host.operator or (self.before and note.at <= self.before.at):
             return
         from lumen_tui.tui.screens.operators import note_page
 
-        self._host.push_screen(note_page(left, self._host.clock()))
+        self._host.push_screen(note_page(note, self._host.clock()))
 
     def hear(self, snapshot: Snapshot) -> None:
         """Say what another operator did a moment ago to what is looked at here, and that a note was left."""
@@ -155,8 +155,8 @@ class Presence:
         except (files.StoreError, OSError):
             return
 
-    async def _tell(self, found: Digest) -> None:
-        text, room = summary_line(found), self._host.room
+    async def _tell(self, digest: Digest) -> None:
+        text, room = summary_line(digest), self._host.room
         if not text:
             return
         while not room.is_mounted:  # noqa: ASYNC110 - the first snapshot was quicker than the screen

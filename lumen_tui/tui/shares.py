@@ -34,12 +34,12 @@ def shares(wants: Sequence[Want], height: int, more: Mapping[str, int]) -> dict[
     given = {want.scope: EMPTY for want in wants}
     for want in filled:
         given[want.scope] = min(LEAST, max(EMPTY, height - sum(given.values()) + EMPTY))
-    left = height - sum(given.values())
-    while left > 0:
+    remaining = height - sum(given.values())
+    while remaining > 0:
         hungry = [want for want in filled if given[want.scope] < want.lines] or filled[:1]
         poorest = min(hungry, key=lambda want: given[want.scope] / want.weight)
         given[poorest.scope] += 1
-        left -= 1
+        remaining -= 1
     _move_borders(given, [want.scope for want in filled], more)
     return given
 

@@ -32,9 +32,9 @@ def money(usd: float) -> str:
     return f"${usd:.2f}"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, singular: str, many: str = "") -> str:
     """`1 row`, `1 204 rows`."""
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+    return f"{number(count)} {singular if count == 1 else many or singular + 's'}"
 
 
 def sentence(text: str) -> str:
@@ -44,7 +44,7 @@ def sentence(text: str) -> str:
 
 def short_paths(text: str) -> str:
     """`errors in /srv/agents/one/project/log` -> `errors in …/project/log`: a row has no room for the beginning."""
-    return _PATH.sub(lambda found: "…" if len(found[0]) > _LONG else found[0], text) if "/" in text else text
+    return _PATH.sub(lambda match: "…" if len(match[0]) > _LONG else match[0], text) if "/" in text else text
 
 
 def held(operators: OperatorsView, target: str, text: str) -> str:

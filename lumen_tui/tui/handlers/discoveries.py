@@ -38,8 +38,8 @@ class DiscoveriesHandler(Handler):
     why_promote = why_archive = why_later = why_similar = why_less_urgent = why_more_urgent = why_retype = _why
 
     def why_merge(self) -> str:
-        if why := self._why():
-            return why
+        if refusal := self._why():
+            return refusal
         return "" if len(to_merge(self._pane)) > 1 else f"mark duplicates with {self.key('mark')}, then merge"
 
     def do_promote(self) -> None:

@@ -149,8 +149,8 @@ class LoopHandler(Handler):
         """Open the packet of the last loop."""
         from lumen_tui.tui.screens.loops import PacketSheet
 
-        if why := self.why_open():
-            self.room.say(why)
+        if refusal := self.why_open():
+            self.room.say(refusal)
             return
         host, packet = self.host, self.snapshot.packets[-1]
         host.push_screen(PacketSheet(host.port, self.snapshot.root, packet, host.clock()))

@@ -99,8 +99,8 @@ class PlacesHandler(Handler):
 
     def do_go_back(self) -> None:
         """Go to the place before; from the room, to the screen that was left last, if one was."""
-        left = len(self.host.screen_stack) == 1 and self._elsewhere()
-        self._go(0 if left else -1)
+        to_screen = len(self.host.screen_stack) == 1 and self._elsewhere()
+        self._go(0 if to_screen else -1)
 
     def do_go_forward(self) -> None:
         self._go(1)

@@ -105,28 +105,28 @@ async def submit(screen: Says, port: Port, request: Request) -> Done | None:
     asked = asyncio.ensure_future(asyncio.to_thread(carry_out, port, request))
     asked.add_done_callback(partial(_log, screen.app, request))
     try:
-        done, why = await asyncio.shield(asked)
+        done, refusal = await asyncio.shield(asked)
         if not screen.there:
             raise asyncio.CancelledError
     except asyncio.CancelledError:
         asked.add_done_callback(partial(_tell_room, screen.app))
         raise
-    screen.say(done.summary if done else why, bad=done is None)
+    screen.say(done.summary if done else refusal, bad=done is None)
     return done
 
 
 def _log(app: App[Any], request: Request, asked: asyncio.Future[Answer]) -> None:
     host = host_of(app)
     if host is not None and not asked.cancelled():
-        done, why = asked.result()
-        host.command_log.did(request, host.clock(), done.summary if done else why, failed=done is None)
+        done, refusal = asked.result()
+        host.command_log.did(request, host.clock(), done.summary if done else refusal, failed=done is None)
 
 
 def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
     host = host_of(app)
     if host is not None and not asked.cancelled():
-        done, why = asked.result()
-        host.room.say(done.summary if done else why, bad=done is None)
+        done, refusal = asked.result()
+        host.room.say(done.summary if done else refusal, bad=done is None)
 
 
 async def newest_snapshot(screen: Says, port: Port) -> Snapshot | None:

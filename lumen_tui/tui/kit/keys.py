@@ -80,10 +80,10 @@ class KeysLine(Static):
         return Content("\n").join(map(_line, self._lines(self.content_size.width)))
 
     def _lines(self, width: int) -> list[list[tuple[str, str]]]:
-        lines, kept = _broken(self._keys, width), len(self._keys)
-        while self.screen.has_class(TINY) and _height(lines, width) > _FEW and kept > 1:
-            kept -= 1
-            lines = _broken((*self._keys[: kept - 1], self._keys[-1]), width)
+        lines, shown = _broken(self._keys, width), len(self._keys)
+        while self.screen.has_class(TINY) and _height(lines, width) > _FEW and shown > 1:
+            shown -= 1
+            lines = _broken((*self._keys[: shown - 1], self._keys[-1]), width)
         return lines
 
 

@@ -83,8 +83,8 @@ class ListModel(Generic[R]):
         self.rows, self.order, self._seen = rows, order, {}
         was = self.cursor
         if before is not None and follow:
-            found = self.find(self.key(before), near=(was, was + len(self) - old_length))
-            self.cursor = was if found is None else found
+            position = self.find(self.key(before), near=(was, was + len(self) - old_length))
+            self.cursor = was if position is None else position
         self.cursor = max(0, min(self.cursor, len(self) - 1))
         if self.top > 0:
             self.top += self.cursor - was
@@ -100,8 +100,8 @@ class ListModel(Generic[R]):
                 return guess
         own = getattr(self.rows, "index_of", None)
         if own is not None and self.order is None:
-            found = own(key)
-            return None if found is None or found < 0 else int(found)
+            position = own(key)
+            return None if position is None or position < 0 else int(position)
         return next((i for i in self._around(near or (0,)) if self.key(self.row(i)) == key), None)
 
     def _around(self, near: tuple[int, ...]) -> list[int]:

@@ -93,8 +93,8 @@ class WakePane(Pane):
 
 
 def _shown(text: str) -> str:
-    left = len(text) - _LIMIT
-    return text if left <= 0 else f"{text[:_LIMIT]}\n… {left} more characters in wake-state.md"
+    omitted = len(text) - _LIMIT
+    return text if omitted <= 0 else f"{text[:_LIMIT]}\n… {omitted} more characters in wake-state.md"
 
 
 def _styled(text: str, ink: Ink) -> tuple[str, Style, str]:

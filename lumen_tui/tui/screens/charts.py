@@ -128,9 +128,11 @@ def _queue(data: ChartData, width: int, height: int, look: Appearance) -> list[l
     ink, most = look.ink, data.queue[0].seconds or 1.0
     room = max(1, (width - _NAME) // 2)
     lines: list[list[Piece]] = []
-    for one in data.queue[:height]:
-        bar = length_line(one.seconds / most, width - room - 9, look)
-        lines.append([(f"{fit(one.title, room)} ", ink.text), *bar, (f" {fit(times.span(one.seconds), 7)}", ink.muted)])
+    for task in data.queue[:height]:
+        bar = length_line(task.seconds / most, width - room - 9, look)
+        lines.append(
+            [(f"{fit(task.title, room)} ", ink.text), *bar, (f" {fit(times.span(task.seconds), 7)}", ink.muted)]
+        )
     return lines
 
 
@@ -152,9 +154,9 @@ def _block(chart: Chart, width: int, size: int, look: Appearance) -> list[list[S
     """Return a chart on exactly `size` lines: its words, the drawing, a blank line."""
     ink = look.ink
     head = spread(width, [(chart.title, ink.heading), (f"  {chart.sum}", ink.text)], [])
-    said = spread(width, [(fit(chart.says.replace("·", look.shapes.sep), width), ink.muted)], [])
+    caption = spread(width, [(fit(chart.says.replace("·", look.shapes.sep), width), ink.muted)], [])
     body = [[(chart.empty, ink.muted)]] if chart.empty else chart.draw(width, size - 3, look)
-    lines = [head, said, *(spread(width, list(pieces), []) for pieces in body)][: size - 1]
+    lines = [head, caption, *(spread(width, list(pieces), []) for pieces in body)][: size - 1]
     blank = spread(width, [("", ink.muted)], [])
     return [*lines, *[blank] * (size - len(lines))]
 

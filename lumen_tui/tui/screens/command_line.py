@@ -65,22 +65,22 @@ class Completion:
         """Begin again: something else was typed."""
         self._through = None
 
-    def after(self, text: str, found: Sequence[Candidate]) -> str:
+    def after(self, text: str, candidates: Sequence[Candidate]) -> str:
         """Return the line after another `tab`, where these candidates fit."""
         if self._through is not None:
             base, fitting, place = self._through
             place = (place + 1) % len(fitting)
             self._through = (base, fitting, place)
             return lines.completed(base, lines.split_line(base), fitting[place].word).rstrip()
-        line, common = lines.split_line(text), lines.common_start(found)
-        if len(found) == 1:
+        line, common = lines.split_line(text), lines.common_start(candidates)
+        if len(candidates) == 1:
             return lines.completed(text, line, common)
         if len(common) > len(line.part):
             return f"{text[: line.start]}{common}"
-        if not found:
+        if not candidates:
             return text
-        self._through = (text, found, -1)
-        return self.after(text, found)
+        self._through = (text, candidates, -1)
+        return self.after(text, candidates)
 
 
 class Palette(Finder):
@@ -222,8 +222,8 @@ class LineRun:
         except ValueError as error:
             self._say(str(error))
             return
-        if why := lines.why_not_here(self._grammar, self._words, self._host.room.refusal):
-            self._say(why)
+        if refusal := lines.why_not_here(self._grammar, self._words, self._host.room.refusal):
+            self._say(refusal)
             return
         command, behind = self._grammar.find(self._words)
         if command is not None and command.words in _OWN and not behind:
@@ -235,8 +235,8 @@ class LineRun:
         else:
             self._start()
 
-    def _say(self, why: str) -> None:
-        self._palette.query_one(StatusLine).say(why, bad=True)
+    def _say(self, reason: str) -> None:
+        self._palette.query_one(StatusLine).say(reason, bad=True)
 
     def _start(self) -> None:
         self._palette.query_one(StatusLine).show(Content.assemble(("Running …", "$room-muted")))

@@ -250,5 +250,5 @@ class SimilarScreen(ListSheet[TriageDecision, Alike]):
         if marked:
             self.dismiss(TriageDecision(action, marked))
         else:
-            one, every = key_of(self, "mark"), key_of(self, "mark_all")
-            self.say(f"Nothing is marked: {one} marks a row, {every} marks all.", bad=True)
+            mark, mark_all = key_of(self, "mark"), key_of(self, "mark_all")
+            self.say(f"Nothing is marked: {mark} marks a row, {mark_all} marks all.", bad=True)

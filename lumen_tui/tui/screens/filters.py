@@ -124,9 +124,9 @@ class FiltersScreen(ListSheet[str, SavedFilter]):
         self.run_worker(run(), group="act")
 
     def _may(self, action: str) -> bool:
-        if why := self.why_not(BY_ACTION[action]):
-            self.say(f"{why[:1].upper()}{why[1:]}.", bad=True)
-        return not why
+        if refusal := self.why_not(BY_ACTION[action]):
+            self.say(f"{refusal[:1].upper()}{refusal[1:]}.", bad=True)
+        return not refusal
 
     def action_save(self) -> None:
         """Save the filter that narrows the list now."""

@@ -73,5 +73,5 @@ _NAMES: Mapping[str, Found] = {"role": _roles}  # whose name a word is, by the n
 
 def values_in(snapshot: Snapshot, command: str, field: str) -> Sequence[Candidate]:
     """Return what is there for a field of a command; nothing where a person has to write it."""
-    found = _NAMES.get(command.partition(" ")[0]) if field == "name" else _BY_FIELD.get(field)
-    return found(snapshot) if found is not None else ()
+    source = _NAMES.get(command.partition(" ")[0]) if field == "name" else _BY_FIELD.get(field)
+    return source(snapshot) if source is not None else ()

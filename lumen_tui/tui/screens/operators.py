@@ -36,8 +36,8 @@ class OperatorRow(NamedTuple):
 
 def rows_of(view: OperatorsView) -> Iterator[OperatorRow]:
     """Yield the note, then who is here, what is claimed, and what others changed, the newest first."""
-    if (left := view.note) is not None:
-        yield OperatorRow(left.id, "note", left.by, left.text, left.at)
+    if (note := view.note) is not None:
+        yield OperatorRow(note.id, "note", note.by, note.text, note.at)
     for room in view.rooms:
         login = f"login {room.login}, " if room.login and room.login != room.operator else ""
         yield OperatorRow(room.client, "here", room.operator, f"{login}{room.origin}", times.epoch(room.since))
@@ -98,9 +98,9 @@ class OperatorsScreen(ListSheet[None, OperatorRow]):
         fill(self, list(rows_of(view)), f"Operators: {words.plural(len(view.rooms), 'room')}", "")
 
     def opened(self, row: OperatorRow) -> None:
-        left = self._snapshot.operators.note
-        if row.kind == "note" and left is not None:
-            self.app.push_screen(note_page(left, self._snapshot.taken))
+        note = self._snapshot.operators.note
+        if row.kind == "note" and note is not None:
+            self.app.push_screen(note_page(note, self._snapshot.taken))
             return
         facts = (("who", row.who), ("since", times.dated(row.at, self._snapshot.taken)))
         self.app.push_screen(ReadingScreen(row.kind, humanize(row.what), facts))
@@ -109,8 +109,8 @@ class OperatorsScreen(ListSheet[None, OperatorRow]):
         if self._refusal:
             self.say(self._refusal, bad=True)
             return
-        left = self._snapshot.operators.note
-        own = left.text if left is not None and left.by == self._snapshot.operators.me else ""
+        note = self._snapshot.operators.note
+        own = note.text if note is not None and note.by == self._snapshot.operators.me else ""
         self.app.push_screen(HandoverNoteForm(own), self._written)
 
     def _written(self, request: LeaveNote | None) -> None:
@@ -140,7 +140,7 @@ class HandoverNoteForm(FormScreen[LeaveNote]):
         return LeaveNote(text=text)
 
 
-def note_page(left: HandoverNote, now: float) -> ReadingScreen[None]:
+def note_page(note: HandoverNote, now: float) -> ReadingScreen[None]:
     """Return the page of a hand-over note."""
-    facts = (("from", left.by), ("left", times.dated(left.at, now)))
-    return ReadingScreen(f"Hand-over note from {one_line(left.by, 40)}", left.text, facts)
+    facts = (("from", note.by), ("left", times.dated(note.at, now)))
+    return ReadingScreen(f"Hand-over note from {one_line(note.by, 40)}", note.text, facts)

@@ -39,12 +39,12 @@ class NamedCommand(NamedTuple):
     def taken(self) -> str:
         """Return what its key does already; empty where it is free."""
         wanted = key_names(self.command.key) if self.command.key else ""
-        return next((one.label for one in COMMANDS if wanted in one.keys), "")
+        return next((command.label for command in COMMANDS if wanted in command.keys), "")
 
 
 def listed(commands: Mapping[str, OwnCommand], pane: str) -> list[NamedCommand]:
     """Return the commands that work in a pane, by name."""
-    return [NamedCommand(name, one) for name, one in sorted(commands.items()) if one.pane in ("", pane)]
+    return [NamedCommand(name, command) for name, command in sorted(commands.items()) if command.pane in ("", pane)]
 
 
 class OwnRows(Rows[NamedCommand]):

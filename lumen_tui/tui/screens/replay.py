@@ -59,12 +59,12 @@ class ReplayScreen(ReadingScreen[None]):
 
     def _found(self, report: ReplayReport) -> None:
         facts: list[Fact] = [("role", report.role), ("began from", _BEGAN_FROM[report.base])]
-        found = lines(report, steps=True)
-        more = [f"… {len(found) - _MOST_LINES:,} more lines: lumen-tui replay {report.task_id} --steps"]
-        self._show("\n".join(found[:_MOST_LINES] + more * (len(found) > _MOST_LINES)), facts)
+        report_lines = lines(report, steps=True)
+        more = [f"… {len(report_lines) - _MOST_LINES:,} more lines: lumen-tui replay {report.task_id} --steps"]
+        self._show("\n".join(report_lines[:_MOST_LINES] + more * (len(report_lines) > _MOST_LINES)), facts)
 
-    def _failed(self, why: str) -> None:
-        self._show(why, [])
+    def _failed(self, reason: str) -> None:
+        self._show(reason, [])
 
     def _show(self, text: str, facts: list[Fact]) -> None:
         self._done = (0, 0)
