@@ -47,6 +47,7 @@ TITLES = {  # of the parts
     "agentfile": "Agent files",
     "completions": "Completion of a shell",
     "service": "A service of systemd",
+    "backup": "Backup",
 }
 _HEAD = """\
 # Commands

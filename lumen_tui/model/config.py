@@ -274,6 +274,12 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 UNREADABLE = "unreadable"  # as [sandbox] require: what is there is no tier, so that none will do
 
 
+class BackupConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[backup]: who can read what `lumen-tui backup` writes."""
+
+    recipients: tuple[str, ...] = ()  # public keys of age; none: it is not encrypted
+
+
 class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[sandbox]: how commands of workers are held, and how much one of them may use at most."""
 
@@ -432,6 +438,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     notify: NotifyConfig = field(default_factory=NotifyConfig)
     scheduling: SchedulingConfig = field(default_factory=SchedulingConfig)
     projects: ProjectsConfig = field(default_factory=ProjectsConfig)
+    backup: BackupConfig = field(default_factory=BackupConfig)
     schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules
     allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)

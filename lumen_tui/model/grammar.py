@@ -56,7 +56,7 @@ _GRAVE = frozenset({
     "stop", "kill", "delete", "cleanup", "signal cleanup", "decay", "role fire", "relay drop", "changes drop",
     "changes push", "schedule remove", "archive withdraw", "tool accept", "constitution approve", "operator token",
     "access add", "import lumenflow", "import beads", "af import", "hooks install", "hooks uninstall", "approve",
-    "service install", "service remove",
+    "service install", "service remove", "restore",
 })  # fmt: skip
 
 

@@ -24,6 +24,8 @@ ALLOWED = {
     "lumen_tui/headless/demo.py": "removes the throw-away folder that it made, whole",
     "lumen_tui/headless/recording.py": "unpacks a recording into such a folder, with the times of its files",
     "lumen_tui/tui/patches/way_out.py": "the terminal itself, past whoever waits to write to it",
+    "lumen_tui/storage/restoring.py": "unpacks a backup beside the state folder, with the modes that it names",
+    "lumen_tui/storage/backup.py": "hands the new file on to the program that encrypts",
     "lumen_tui/storage/repair.py": "doctor --fix: closes modes, removes half-made task folders",
     "lumen_tui/engine/hooks/settings.py": "hooks install: the agent's settings file keeps its mode, its folder is made",
     "lumen_tui/engine/hooks/sharing.py": "what git leaves alone in a project, with the mode that the list had",
