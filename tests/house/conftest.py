@@ -45,6 +45,12 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def needed() -> tuple[str, ...]:
+    """What of the repository a wheel is built of."""
+    return NEEDED
+
+
+@pytest.fixture(scope="session")
 def sources() -> list[Source]:
     """Every module of the package."""
     found = []

@@ -53,6 +53,7 @@ def _declare_state(commands: CommandGroup) -> None:
     status.add_argument(
         "-q", "--quiet", action="store_true", help="only the count of what needs a person; exit 1 if any"
     )
+    status.add_argument("--short", action="store_true", help="state and counts alone, for the status line of tmux")
     status.json()
     text = "Whether the engine is healthy: exit 0 if so, else 1, as containers and monitors ask."
     health = commands.add("health", run_health, text, "health --ready")
@@ -86,6 +87,9 @@ def run_status(session: Session, args: Namespace) -> int:
     if args.quiet:
         say(str(len(snapshot.attention)))
         return 1 if snapshot.attention else 0
+    if args.short:
+        say(_short_line(snapshot))
+        return 0
     say(_status_line(snapshot, session.now))
     for reason in held_back(snapshot):
         say(f"  {reason}")
@@ -183,6 +187,13 @@ def _status_line(snapshot: Snapshot, now: float) -> str:
     parts += [f"{len(snapshot.snoozed)} snoozed"] if snapshot.snoozed else []
     parts += [f"last beat {times.ago(now - times.epoch(beat.at))}"] if beat and beat.at else []
     return " · ".join(parts)
+
+
+def _short_line(snapshot: Snapshot) -> str:
+    """Return the agent's state and counts, without a word that comes from elsewhere."""
+    counts, need = tally(snapshot.tasks), len(snapshot.attention)
+    parts = [str(agent_status(snapshot, snapshot.taken).state), *tally_words(counts, always=frozenset({"running"}))]
+    return " · ".join([*parts, *([f"{need} need{'s' if need == 1 else ''} you"] if need else [])])
 
 
 def run_events(session: Session, args: Namespace) -> int:
