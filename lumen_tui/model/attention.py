@@ -98,6 +98,11 @@ def collect(
     for retirement in retirements:
         items.append(Attention(Need.RETIREMENT, retirement.target, retirement.text, role=retirement.role))
     items += [Attention(Need.PROBLEM, problem.where, f"{problem.where}: {problem.what}") for problem in problems]
+    return in_order(items)
+
+
+def in_order(items: Iterable[Attention]) -> tuple[Attention, ...]:
+    """Return them most urgent first and oldest first within one urgency."""
     return tuple(sorted(items, key=lambda item: (_ORDER.index(item.need), item.since)))
 
 

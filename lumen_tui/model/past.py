@@ -11,9 +11,11 @@ from itertools import islice
 from msgspec import Struct
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.agentstate import agent_status
+from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
+from lumen_tui.model.work import WorkUnit
 
 MOST = 30  # rows of a pane that are shown
 COMPARED = 2000  # and that are compared
@@ -22,16 +24,15 @@ _WIDE = 100  # characters of a row's text
 
 # What no journal says of an earlier moment.
 NOT_RECORDED = (
-    "the engine's heartbeat, its phase and the word of its state",
+    "the engine's beats, and when a loop that failed was to be tried again",
     "whether a worker was silent or its process gone: it counts as running",
-    "settings, roles and the decay rule: today's are used",
+    "settings, roles, caps and the decay rule: today's are used",
     "wake-state.md as a file: what the last packet left for the next loop stands for it",
     "what an undo has removed since: tasks, signals, receipts and answers; specs as they were before an edit",
     "signals that a cleanup has moved since",
-    "what needs a person beyond approvals, questions, tasks, and P0 signals and discoveries",
-    "spend and work units: the ledger and work/ hold them, these panes do not",
+    "pauses that the engine made by itself, and the next runs of schedules",
+    "files that could not be read, and edits of work units by hand",
 )
-_NEEDS = ("approval", "question", "failed", "lost", "signal", "discovery")
 
 
 class PastRow(Struct, frozen=True):
@@ -93,12 +94,14 @@ class PastChange(Struct, frozen=True):
 def past_of(snapshot: Snapshot, most: int = MOST) -> Past:
     """Return the panes of a snapshot as text, of a real one or of one that was rebuilt; `most` rows of each."""
     panes = (
+        PastPane("state", tuple(_state(snapshot))),
         PastPane("loop-state", tuple(_loop(snapshot))),
         PastPane("wake-state", tuple(_wake(snapshot))),
         _cut("workers", map(_task, snapshot.tasks), len(snapshot.tasks), most),
         _cut(_NEWEST_FIRST, _signals(snapshot), len(snapshot.signals), most),
         _cut("discoveries", _discoveries(snapshot), len(snapshot.discoveries), most),
         _cut("decay", _decay(snapshot), _COUNTS + len(snapshot.fading), most),
+        _cut("work units", map(_unit, snapshot.work), len(snapshot.work), most),
         PastPane("needs you", tuple(_needs(snapshot))),
     )
     return Past(times.iso(snapshot.taken), panes)
@@ -115,8 +118,25 @@ def _loop(snapshot: Snapshot) -> Iterator[PastRow]:
         yield PastRow("loop", f"loop {state.loop} ended {times.exact(times.epoch(state.completed_at))}")
         yield PastRow("health", f"{state.health.status} {one_line(state.health.note, _WIDE)}".strip())
     yield PastRow("unread", f"{snapshot.unread:,} unread of {len(snapshot.signals):,} signals")
+
+
+def _state(snapshot: Snapshot) -> Iterator[PastRow]:
+    """Yield the word of the state and what was at work, what was paused, and what the day had cost."""
+    status, spend = agent_status(snapshot, snapshot.taken), snapshot.spend
+    yield PastRow("agent", one_line(" ".join((status.state, *status.working)), _WIDE))
     if snapshot.killed:
-        yield PastRow("killed", "killed: nothing starts")
+        yield PastRow("killed", one_line(snapshot.killed, _WIDE))
+    for name, how in snapshot.paused.items():
+        yield PastRow(name, one_line(how, _WIDE))
+    held = f", {spend.held_tokens:,} tokens set aside" if spend.held_tokens else ""
+    yield PastRow("spent", f"{spend.tokens:,} tokens, ${spend.usd:.4f} on {spend.day}{held}")
+    if reached := "; ".join(spend.reached) or spend.warned:
+        yield PastRow("budget", one_line(reached, _WIDE))
+
+
+def _unit(unit: WorkUnit) -> PastRow:
+    words = (unit.status, unit.priority, unit.lane, one_line(unit.title, _WIDE))
+    return PastRow(unit.id, "  ".join(word for word in words if word))
 
 
 def _wake(snapshot: Snapshot) -> Iterator[PastRow]:
@@ -168,7 +188,7 @@ def _decay(snapshot: Snapshot) -> Iterator[PastRow]:
 
 def _needs(snapshot: Snapshot) -> Iterator[PastRow]:
     for need in snapshot.attention:
-        if need.need in _NEEDS:
+        if need.need is not Need.PROBLEM:
             yield PastRow(need.target, f"{need.need}  {one_line(need.text, _WIDE)}")
 
 

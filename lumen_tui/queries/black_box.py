@@ -5,29 +5,41 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from lumen_tui.model import attention, times
+from lumen_tui.model import attention, budget, times
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.liveness import ASKS, WAIT
-from lumen_tui.model.loop import LoopState, Packet
-from lumen_tui.model.snapshot import Attention, EngineView, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.loop import Artifact, LoopState, Packet
+from lumen_tui.model.snapshot import Attention, Need, Revisions, Snapshot, WakeState
 from lumen_tui.model.tasks import Exit, Run, Status, TaskEvent, TaskView
 from lumen_tui.model.text import safe
+from lumen_tui.model.transitions import QueueHistory, Transition
 from lumen_tui.queries.happenings import Happenings
+from lumen_tui.queries.past_engine import EnginePast, HoldsPast
+from lumen_tui.queries.past_units import UnitsPast
+from lumen_tui.queries.queue_conditions import queue_conditions
+from lumen_tui.queries.unit_index import progress_of
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.dated_lines import DatedLines
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines, whole_blocks
+from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store import approvals
+from lumen_tui.store.attention.transitions import newest_first
 from lumen_tui.store.audit.dismissals import Dismissals
 from lumen_tui.store.audit.journal import ActionLine, decode_action_line
+from lumen_tui.store.ledger.ledger_past import LedgerPast
 from lumen_tui.store.memory.loop_records import packet_in
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.signals.signal_index import SignalIndex
 from lumen_tui.store.tasks.task_records import (
     DamagedTask,
@@ -45,6 +57,16 @@ _PACKETS = 30
 _ENDED = 200  # tasks that had ended by then and are shown
 _EVENTS, _EVENT_BYTES = 5000, 4 * 1024 * 1024  # of a task, from its end
 _P0 = 100
+# Needs that no record says, but the journal of the queue; what is wrong with files and folders is told of now.
+_NOTED = frozenset(
+    need.value
+    for need in Need
+    if need
+    not in (
+        *(Need.ENGINE, Need.APPROVAL, Need.QUESTION, Need.P0_SIGNAL, Need.FAILED, Need.LOST, Need.BUDGET),
+        *(Need.P0_DISCOVERY, Need.LOOP, Need.PROBLEM),
+    )
+)
 _RANK = {Status.WAITING: 0, Status.AWAITING: 1, Status.RUNNING: 1, Status.QUEUED: 2, Status.LOST: 3, Status.FAILED: 3}
 
 
@@ -52,32 +74,103 @@ class BlackBox:
     """The room of any moment, as one operator has it. Not safe for use by two threads at once."""
 
     def __init__(self, root: Path, operator: str) -> None:
-        self._root, self._operator = root, operator
+        self._layout, self._operator = Layout(root), operator
+        layout = self._layout
         self._looks = 0
-        self.happenings = Happenings(Layout(root))
+        self._ledger, self._units = LedgerPast(layout), UnitsPast(layout)
+        self._engine, self._holds = EnginePast(layout), HoldsPast(layout)
+        self._queue = Stamped(lambda: [layout.transitions], lambda: list(newest_first(layout))[::-1])
+        self.happenings = Happenings(layout)
 
     def close(self) -> None:
         """Close every journal. Snapshots that were taken can still be read."""
 
-    def at(self, moment: float) -> Snapshot:
-        """Return the room at a moment; its revisions differ from those of the one before."""
+    def at(self, moment: float, now: float) -> Snapshot:
+        """Return the room at a moment, as far as that is recorded (`model.past.NOT_RECORDED`); `now` is the present.
+
+        Its revisions differ from those of the one before.
+        """
+        layout = self._layout
+        ends = {journal.path: journal.end_at(moment) for journal in _journals(layout)}
+        ends[layout.memory] = _end_of_nodes(layout, moment)
+        signals, nodes = SignalIndex(layout, self._operator, ends), NodeIndex(layout, ends)
+        with closing(signals), closing(nodes), closing(Dismissals(layout, ends)) as dismissed:
+            for index in (signals, nodes):
+                while index.refresh():
+                    pass
+            dismissed.refresh()
+            lists = _Lists(signals, nodes, dismissed.targets(), _packets(layout, ends[layout.packets]))
+            return self._rebuilt(moment, now, lists)
+
+    def _rebuilt(self, moment: float, now: float, lists: _Lists) -> Snapshot:
+        layout, packets, signals, nodes = self._layout, lists.packets, lists.signals, lists.nodes
+        config, (roles, retired, _) = load_config(layout)[0], list_roles(layout)
+        rule, tasks = config.memory.decay.rule, _tasks(layout, moment)
+        asked = _asked(layout, moment, {view.id for view in tasks if not view.finished})
+        book, engine = self._ledger.book_at(moment, now), self._engine.at(moment, packets)
+        killed, paused = self._holds.killed(moment), self._holds.paused(moment)
+        live = [view for view in tasks if not view.finished]
+        spend = budget.view(book, config.budget, moment, [view.id for view in live if view.status.alive])
+        shown = Snapshot(
+            root=str(layout.root),
+            taken=moment,
+            config=config,
+            engine=engine,
+            loop=_loop_state(packets),
+            packets=packets,
+            wake=_wake_state(packets),
+            tasks=tasks,
+            signals=signals.rows(),
+            unread=signals.unread,
+            discoveries=nodes.discoveries(moment),
+            discovery_counts=nodes.open.counts(moment),
+            decay=nodes.decay_view(rule, moment),
+            fading=nodes.fading(rule, moment),
+            roles=tuple(roles),
+            retired=tuple(retired),
+            spend=spend,
+            approvals=tuple(request for request in asked if not request.question),
+            questions=tuple(request for request in asked if request.question),
+            killed=killed,
+            paused=paused,
+            standing=queue_conditions(
+                live, config, roles, retired, engine=engine, book=book, killed=killed, paused=paused, now=moment
+            ),
+            read_only="this is the past",
+            revisions=self._revisions(),
+        )
+        return self._with_queue(self._with_units(shown), asked, lists)
+
+    def _revisions(self) -> Revisions:
         self._looks += 1
-        revisions = Revisions(**dict.fromkeys(Revisions.__struct_fields__, self._looks))
-        return msgspec.structs.replace(snapshot_at(self._root, self._operator, moment), revisions=revisions)
+        return Revisions(**dict.fromkeys(Revisions.__struct_fields__, self._looks))
+
+    def _with_units(self, shown: Snapshot) -> Snapshot:
+        units = self._units.at(shown.taken)
+        lanes = tuple(sorted({unit.lane for unit in units if unit.lane}))
+        return replace(shown, work=units, work_percent=progress_of(units, shown.signals), lanes=lanes)
+
+    def _with_queue(self, shown: Snapshot, asked: Sequence[Approval], lists: _Lists) -> Snapshot:
+        """Add what needed a person: what the records say, and of what they do not, what the queue's journal says."""
+        self._queue.refresh()
+        history = QueueHistory()
+        for transition in self._queue.value:
+            if transition.moment <= shown.taken:
+                history.take(transition)
+        noted = (item.transitions[0] for item in history.open.values())
+        needs = (*_needs(shown, asked, lists), *(_noted(first) for first in noted if first.need in _NOTED))
+        day = budget.day_of(shown.taken, shown.config.budget.day_starts)
+        queue = attention.sift(attention.in_order(needs), lists.dismissed, day, shown.taken)
+        return replace(shown, attention=queue.shown, snoozed=queue.put_off)
 
 
-def snapshot_at(root: Path, operator: str, moment: float) -> Snapshot:
-    """Return what an operator's room showed at a moment, as far as that is recorded (`model.past.NOT_RECORDED`)."""
-    layout = Layout(root)
-    ends = {journal.path: journal.end_at(moment) for journal in _journals(layout)}
-    ends[layout.memory] = _end_of_nodes(layout, moment)
-    signals, nodes = SignalIndex(layout, operator, ends), NodeIndex(layout, ends)
-    with closing(signals), closing(nodes), closing(Dismissals(layout, ends)) as dismissed:
-        for index in (signals, nodes):
-            while index.refresh():
-                pass
-        dismissed.refresh()
-        return _rebuilt(layout, moment, signals, nodes, dismissed, ends)
+class _Lists(NamedTuple):
+    """What was read of the long journals up to a moment."""
+
+    signals: SignalIndex
+    nodes: NodeIndex
+    dismissed: frozenset[str]
+    packets: tuple[Packet, ...]
 
 
 def _journals(layout: Layout) -> tuple[DatedLines, ...]:
@@ -90,58 +183,31 @@ def _journals(layout: Layout) -> tuple[DatedLines, ...]:
     )
 
 
-def _rebuilt(
-    layout: Layout,
-    moment: float,
-    signals: SignalIndex,
-    nodes: NodeIndex,
-    dismissed: Dismissals,
-    ends: dict[Path, int],
-) -> Snapshot:
-    config = load_config(layout)[0]
-    rule = config.memory.decay.rule
-    tasks, packets = _tasks(layout, moment), _packets(layout, ends[layout.packets])
-    asked = _asked(layout, moment, {view.id for view in tasks if not view.finished})
-    needs = _needs(tasks, asked, signals, nodes, moment)
-    queue = attention.sift(needs, dismissed.targets(), times.iso(moment)[:10], moment)
-    return Snapshot(
-        root=str(layout.root),
-        taken=moment,
-        config=config,
-        loop=_loop_state(packets),
-        packets=packets,
-        wake=WakeState(packets[-1].wake_state if packets else ""),
-        tasks=tasks,
-        signals=signals.rows(),
-        unread=signals.unread,
-        discoveries=nodes.discoveries(moment),
-        discovery_counts=nodes.open.counts(moment),
-        decay=nodes.decay_view(rule, moment),
-        fading=nodes.fading(rule, moment),
-        approvals=tuple(request for request in asked if not request.question),
-        questions=tuple(request for request in asked if request.question),
-        killed=_killed(layout, ends[layout.actions]),
-        attention=queue.shown,
-        snoozed=queue.put_off,
-        read_only="this is the past",
-    )
+def snapshot_at(root: Path, operator: str, moment: float, now: float) -> Snapshot:
+    """Return what an operator's room showed at a moment: see `BlackBox.at`."""
+    with closing(BlackBox(root, operator)) as box:
+        return box.at(moment, now)
 
 
-def _needs(
-    tasks: Sequence[TaskView], asked: Sequence[Approval], signals: SignalIndex, nodes: NodeIndex, moment: float
-) -> tuple[Attention, ...]:
-    """Return what needed a person; a task that was tried again was dealt with."""
-    retried = {view.spec.retry_of for view in tasks}
-    p0 = min(nodes.open.counts(moment).get("P0", 0), _P0)
+def _noted(transition: Transition) -> Attention:
+    return Attention(Need(transition.need), transition.target, transition.text, transition.moment)
+
+
+def _needs(shown: Snapshot, asked: Sequence[Approval], lists: _Lists) -> tuple[Attention, ...]:
+    """Return what needed a person by the records; a task that was tried again was dealt with."""
+    retried = {view.spec.retry_of for view in shown.tasks}
+    p0 = min(shown.discovery_counts.get("P0", 0), _P0)
     return attention.collect(
-        engine=EngineView(),
-        tasks=[view for view in tasks if view.id not in retried],
-        p0_signals=signals.unread_p0(_P0),
-        p0_discoveries=nodes.discoveries(moment)[:p0],
-        spend=SpendView(),
+        engine=shown.engine,
+        tasks=[view for view in shown.tasks if view.id not in retried],
+        p0_signals=lists.signals.unread_p0(_P0),
+        p0_discoveries=shown.discoveries[:p0],
+        spend=shown.spend,
         problems=(),
+        loop=shown.loop,
+        killed=shown.killed,
         approvals=asked,
-        now=moment,
+        now=shown.taken,
     )
 
 
@@ -208,14 +274,6 @@ def _actions(layout: Layout, *marks: bytes, end: int | None = None) -> Iterator[
         os.close(fd)
 
 
-def _killed(layout: Layout, end: int) -> str:
-    killed = ""
-    for action in _actions(layout, b'"kill"', b'"unkill"', end=end):
-        if action.verb in ("kill", "unkill") and action.stage != "dropped":
-            killed = action.summary if action.verb == "kill" else ""
-    return killed
-
-
 def _packets(layout: Layout, end: int) -> tuple[Packet, ...]:
     """Return the last packets before an offset, the oldest first."""
     found: list[Packet] = []
@@ -237,8 +295,23 @@ def _packets(layout: Layout, end: int) -> tuple[Packet, ...]:
 def _loop_state(packets: Sequence[Packet]) -> LoopState | None:
     if not packets:
         return None
-    last = packets[-1]
-    return LoopState(loop=last.loop, completed_at=last.completed_at, health=last.health, packet=last.id)
+    last, failed = packets[-1], len(list(takewhile(lambda packet: packet.failed, reversed(packets))))
+    return LoopState(
+        loop=last.loop,
+        completed_at=last.completed_at,
+        sleep_seconds=last.sleep_seconds,
+        health=last.health,
+        abandoned=last.abandoned,
+        decided_against=last.decided_against,
+        last_artifact=last.made[-1] if last.made else Artifact(),
+        packet=last.id,
+        seconds=last.seconds,
+        failed_loops=failed,
+    )
+
+
+def _wake_state(packets: Sequence[Packet]) -> WakeState:
+    return WakeState(packets[-1].wake_state, times.epoch(packets[-1].completed_at)) if packets else WakeState()
 
 
 def _asked(layout: Layout, moment: float, unended: set[str]) -> list[Approval]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import percents
+from lumen_tui.model.records import SignalRow
 from lumen_tui.model.text import safe
 from lumen_tui.model.work import WorkUnit
 from lumen_tui.storage.layout import Layout
@@ -59,7 +62,12 @@ class UnitIndex:
         asked = (self._signals.revision, self.revision)
         if asked != self._asked:
             self._asked = asked
-            going = {unit.id for unit in self.raw if unit.status == "in_progress"}
-            near = [row.signal for row in self._signals.rows()[:_NEAR]] if going else []
-            self._percent = percents((signal.wu_id, signal.message) for signal in near if signal.wu_id in going)
+            self._percent = progress_of(self.raw, self._signals.rows())
         return self._percent
+
+
+def progress_of(units: Iterable[WorkUnit], signals: Sequence[SignalRow]) -> dict[str, int]:
+    """Return how far units in progress are, as the newest of these signals, the newest first, say it."""
+    going = {unit.id for unit in units if unit.status == "in_progress"}
+    near = [row.signal for row in signals[:_NEAR]] if going else []
+    return percents((signal.wu_id, signal.message) for signal in near if signal.wu_id in going)

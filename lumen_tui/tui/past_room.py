@@ -78,7 +78,7 @@ class Journey:
             there = min(self._moves.pop(0)(moment), self._clock())
             complaint = "" if there else "Nothing is recorded on that side."
             moment = there or moment
-        return View(self._box.at(moment), self._box.happenings.last(moment), complaint)
+        return View(self._box.at(moment, self._clock()), self._box.happenings.last(moment), complaint)
 
     def arrive(self, view: View) -> None:
         """Be where a look led."""
@@ -105,7 +105,8 @@ class Journey:
 
     def differences(self) -> str:
         """Return what differs from now. Touches the disk."""
-        before, after = (past.past_of(self._box.at(at), past.COMPARED) for at in (self.moment, self._clock()))
+        now = self._clock()
+        before, after = (past.past_of(self._box.at(at, now), past.COMPARED) for at in (self.moment, now))
         return past.changes_text(past.changes(before, after))
 
     def line(self, width: int, look: Appearance) -> list[Segment]:

@@ -13,6 +13,7 @@ from lumen_until import until
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import past
 from lumen_tui.model.past import Past
+from lumen_tui.model.requests.engine import PauseAgent, ResumeAgent
 from lumen_tui.model.requests.memory import CreateNode, PinNodes
 from lumen_tui.model.requests.signals import ReadAllSignals, SendSignal
 from lumen_tui.model.requests.tasks import NewTask
@@ -64,12 +65,18 @@ def test_moments_of_a_real_engine_are_rebuilt(tmp_path: Path) -> None:
         port.submit(ReadAllSignals())
         until(lambda: all(view.status.ended for view in port.snapshot().tasks if view.spec.role != "main"))
         until(watcher.settled)
+        port.submit(PauseAgent(reason="a drill"))
+        until(lambda: port.snapshot().paused)
+        until(watcher.settled)
+        port.submit(ResumeAgent())
+        until(lambda: not port.snapshot().paused)
+        until(watcher.settled)
     finally:
         engine.send_signal(15)
         engine.wait()
     until(watcher.settled)
-    assert len(watcher.seen) == 6
+    assert len(watcher.seen) == 8
     assert len({past.text_of(moment) for moment in watcher.seen}) > 4
     for real in watcher.seen:
-        rebuilt = past.past_of(snapshot_at(root, "ana", real.moment))
+        rebuilt = past.past_of(snapshot_at(root, "ana", real.moment, time.time()))
         assert past.changes(real, rebuilt) == (), real.at

@@ -31,10 +31,10 @@ def run(session: Session, args: Namespace) -> int:
     except (ValueError, OverflowError) as error:
         raise ActionError(str(error)) from error
     most = past.COMPARED if args.diff or args.json else past.MOST
-    then = past.past_of(snapshot_at(session.root, session.operator, moment), most)
+    then = past.past_of(snapshot_at(session.root, session.operator, moment, now), most)
     if not args.diff:
         document({"not_recorded": past.NOT_RECORDED, "panes": then}) if args.json else say(past.text_of(then))
         return 0
-    found = past.changes(then, past.past_of(snapshot_at(session.root, session.operator, now), most))
+    found = past.changes(then, past.past_of(snapshot_at(session.root, session.operator, now, now), most))
     document({"at": then.at, "changes": found}) if args.json else say(past.changes_text(found))
     return 0

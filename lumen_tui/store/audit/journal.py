@@ -261,6 +261,20 @@ def open_entries(layout: Layout) -> list[JournalEntry]:
     return [entry for entry in unfinished if not any(process.lives(action.process) for action in entry.actions)]
 
 
+def marked(layout: Layout, *marks: bytes) -> Iterator[Action]:
+    """Yield the parts of actions, and their ends, with one of these marks in their line, oldest first.
+
+    What cannot be read is passed over.
+    """
+    try:
+        for line in Journal(layout.actions).lines():
+            if any(mark in line for mark in marks):
+                with contextlib.suppress(*UNDECODABLE):
+                    yield _decode(line)
+    except (files.StoreError, OSError):
+        return
+
+
 def last_change(layout: Layout, kind: str, key: str) -> Action | None:
     """Return the newest action that changed this thing; None where there is none."""
     for action in newest_first(layout):

@@ -83,7 +83,7 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool) -> l
             ink.muted,
             short=f" {sep} local",
         ),
-        Part(11, f" {sep} beat {words.number(beat.beat)}" if beat else "", ink.text),
+        Part(11, f" {sep} beat {words.number(beat.beat)}" if beat and beat.beat else "", ink.text),
         Part(6, _brain(beat), ink.muted, short=f" {sep} {one_line(beat.brain, 24)}" if beat and beat.brain else ""),
         _sandbox(beat, ink, sep),
         _others(snapshot, ink),

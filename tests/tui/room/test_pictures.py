@@ -81,9 +81,14 @@ SCREENS = {
     "pause": "P",
     "kill": "ctrl+k",
     "quit": "q",
+    "past": "tilde",
+    "past an hour before": "tilde shift+left",
+    "past zoomed": "tilde shift+left 3 z",
+    "past asked": "tilde tilde",
+    "since then": "tilde shift+left at",
 }  # fmt: skip
 _LOOKS_AGAIN = 0.25  # seconds
-IN_ONE_COLOUR = ("room", "needs", "discovery", "task", "help")
+IN_ONE_COLOUR = ("room", "needs", "discovery", "task", "help", "past")
 
 
 class Cells(SingleFileSnapshotExtension):
