@@ -24,12 +24,17 @@ class OwnCommandsHandler(Handler):
 
     def pressed(self, key: str) -> bool:
         """Run the command that has this key here; return whether there is one."""
+        if name := self.with_key(key):
+            self._run(name)
+        return bool(name)
+
+    def with_key(self, key: str) -> str:
+        """Return the name of the command that has this key here; empty where none has."""
         pane = self.room.current.scope
         for name, command in sorted(self.snapshot.config.commands.items()):
             if command.key and key in key_names(command.key).split(",") and command.pane in ("", pane):
-                self._run(name)
-                return True
-        return False
+                return name
+        return ""
 
     def _run(self, name: str) -> None:
         """Ask what the command asks, then run it on the row that is selected now."""

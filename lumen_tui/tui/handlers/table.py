@@ -104,6 +104,10 @@ class Handlers:
         """Run the operator's own command with this key; return whether there is one."""
         return any(handler.pressed(key) for handler in self._handlers if isinstance(handler, OwnCommandsHandler))
 
+    def is_own(self, key: str) -> bool:
+        """Return whether a command of the operator's own has this key."""
+        return any(handler.with_key(key) for handler in self._handlers if isinstance(handler, OwnCommandsHandler))
+
     @property
     def needs(self) -> NeedsHandler:
         """The handler of what needs a person."""

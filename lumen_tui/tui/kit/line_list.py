@@ -204,6 +204,17 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self.awaited.select()
 
 
+def moved_by(key: str, focused: object) -> bool:
+    """Move in the list that has the focus, as a key says; False where there is none, or the key is none that moves."""
+    if not isinstance(focused, LineList):
+        return False
+    bound = focused._bindings.key_to_bindings.get(key, ())
+    name = next((binding.id for binding in bound if binding.id in _MOVES), None)
+    if name is not None:
+        focused.action_row(name)
+    return name is not None
+
+
 class AwaitedRow:
     """A row that the cursor goes to when it arrives, unless a person moves the cursor before."""
 

@@ -2,7 +2,7 @@
 
 Textual's compositor draws every widget from top to bottom that stands anywhere between the first and the last changed
 line, and keeps the changed ones. Where a cursor moves, these are two lines of a list, its frame and the footer: nearly
-all of the screen is drawn for four lines.
+all of the screen is drawn for four lines. It also draws what each widget covers: the screen, its columns, a frame.
 """
 
 from __future__ import annotations
@@ -39,10 +39,22 @@ def _render_partial_update(self: Compositor) -> ChopsUpdate | None:
 
 
 def _get_renders(self: Compositor, crop: Region | None = None) -> Iterator[tuple[Region, Region, Sequence[Strip]]]:
+    """Yield what is seen of each widget, the foremost first: what others cover is not drawn."""
+    bare = [(1 << self.size.width) - 1] * self.size.height  # of each line a bit for each cell that nothing covers yet
     for widget, (region, clip) in self.visible_widgets.items():
         seen = region.intersection(clip) if crop is None else region.intersection(clip).intersection(crop)
-        if seen:
+        if seen and _cover(bare, seen):
             yield seen, clip, widget.render_lines(seen.translate(-region.offset))
+
+
+def _cover(bare: list[int], region: Region) -> bool:
+    """Cover a region; return whether any of it was bare."""
+    cells = ((1 << region.width) - 1) << region.x
+    news = 0
+    for y in range(region.y, min(region.bottom, len(bare))):
+        news |= bare[y] & cells
+        bare[y] &= ~cells
+    return news != 0
 
 
 def install() -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -24,8 +25,21 @@ else:
     _Base = object
 
 _PATIENCE = 3.0  # seconds after which a key no longer waits for the one before it: a slow disk makes nobody deaf
+_PAINT = 0.02  # seconds in which what a key changed is painted: to look whether all is done takes part of them
 _LOOK = 0.005  # seconds between two looks at whether what is read from the disk is there
 _ROUNDS = 2  # through all queues: what a widget tells its screen stands behind the key, and what that brings behind it
+
+
+class _Step:
+    """A callback whose parameters Textual need not count each time, which takes as long as to go through a queue."""
+
+    _param_count = 0
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+
+    def __call__(self) -> None:
+        self._act()
 
 
 class TypeAhead(_Base):
@@ -33,6 +47,7 @@ class TypeAhead(_Base):
 
     _typed: deque[events.InputEvent]
     _settling: asyncio.TimerHandle | None = None  # runs out where what a key set off takes too long
+    _passage: Callable[[], None] | None = None  # begins to look whether all is done that a key set off
     _turn = 0  # counts the keys that were handed out
     _awaited = 0  # reads without which a screen cannot take a key
 
@@ -42,6 +57,7 @@ class TypeAhead(_Base):
             await super().on_event(event)
         elif self._settling is not None:
             self._waiting.append(event)
+            self._pass_now()
         else:
             await self._hand_out(event)
 
@@ -56,7 +72,16 @@ class TypeAhead(_Base):
         pumps = self._concerned()
         self._settling = asyncio.get_running_loop().call_later(_PATIENCE, self._settled, self._turn)
         await super().on_event(event)
-        self._pass_through(self._turn, pumps, self._standing(), 0)
+        self._passage = partial(self._pass_through, self._turn, pumps, self._standing(), 0)
+        if self._waiting:
+            self._pass_now()
+        else:
+            asyncio.get_running_loop().call_later(_PAINT, self._pass_now)
+
+    def _pass_now(self) -> None:
+        passage, self._passage = self._passage, None
+        if passage is not None:
+            passage()
 
     def _concerned(self) -> list[MessagePump]:
         """Whose queues an event goes through, in that order: the focus, what is around it, all screens, the app."""
@@ -70,9 +95,10 @@ class TypeAhead(_Base):
         """Go once through the queues, and again until that changes nothing more."""
         if turn != self._turn:
             return
+        step = _Step(partial(self._pass_through, turn, pumps, before, rounds))
         while pumps:
             pump = pumps.pop(0)
-            if pump.is_running and pump.call_later(self._pass_through, turn, pumps, before, rounds):
+            if pump.is_running and pump.post_message(events.Callback(callback=step)):
                 return
         if not self.screen_stack:
             return

@@ -112,6 +112,22 @@ async def test_a_cursor_that_moves_has_its_own_lines_drawn_and_no_others(
         assert glass.lines == room.lines == before
 
 
+async def test_what_others_cover_is_not_drawn(open_room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_room() as room:
+        await room.press("4")
+        drawn: list[Widget] = []
+        render = Widget.render_lines
+
+        def noted(widget: Widget, crop: Any) -> Any:
+            drawn.append(widget)
+            return render(widget, crop)
+
+        monkeypatch.setattr(Widget, "render_lines", noted)
+        await room.press("j")
+        assert room.app.focused in drawn
+        assert not {room.app.room, room.app.room.query_one("#columns")}.intersection(drawn)
+
+
 async def test_a_room_opens_with_its_content_in_one_frame(frozen_room: Any, busy_snapshot: Snapshot) -> None:
     app = frozen_room(busy_snapshot)
     display, frames = app._display, []
