@@ -58,6 +58,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "completions": ("completions",),
     "service": ("service",),
     "backup": ("backup", "restore"),
+    "traces": ("traces",),
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)
 TWO_WORDS = ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "signal-cleanup")  # as written

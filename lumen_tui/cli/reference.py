@@ -48,6 +48,7 @@ TITLES = {  # of the parts
     "completions": "Completion of a shell",
     "service": "A service of systemd",
     "backup": "Backup",
+    "traces": "Traces of OpenTelemetry",
 }
 _HEAD = """\
 # Commands

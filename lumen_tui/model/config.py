@@ -11,6 +11,7 @@ from lumen_tui.model import lanes
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.notify_config import NotifyConfig
+from lumen_tui.model.outward_config import BackupConfig, TracesConfig
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import McpConfig
@@ -274,12 +275,6 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 UNREADABLE = "unreadable"  # as [sandbox] require: what is there is no tier, so that none will do
 
 
-class BackupConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """[backup]: who can read what `lumen-tui backup` writes."""
-
-    recipients: tuple[str, ...] = ()  # public keys of age; none: it is not encrypted
-
-
 class SandboxConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[sandbox]: how commands of workers are held, and how much one of them may use at most."""
 
@@ -439,6 +434,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     scheduling: SchedulingConfig = field(default_factory=SchedulingConfig)
     projects: ProjectsConfig = field(default_factory=ProjectsConfig)
     backup: BackupConfig = field(default_factory=BackupConfig)
+    traces: TracesConfig = field(default_factory=TracesConfig)
     schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules
     allow: tuple[AllowRule, ...] = ()  # what "allow always" saved, in operator.toml
     keys: dict[str, str] = field(default_factory=dict)

@@ -50,6 +50,7 @@ _OWN_LOCKS = (
     "roles",
     "operator",
     "sessions",
+    "traces",
 )  # empty files, held while something changes
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
@@ -137,6 +138,8 @@ class Layout:
         self.chat = root / "chat.jsonl"
         self.transitions = root / "attention.jsonl"
         self.told = root / "notifications.jsonl"
+        self.traces = root / "traces.json"
+        self.traces_lock = root / "locks" / "traces.lock"
         self.answers = root / "answers.jsonl"  # hashes of tokens that answer from elsewhere, and what became of them
         self._name_evolved(root, root / "evolved")
 
