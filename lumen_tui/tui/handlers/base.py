@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.requests.base import Request
@@ -14,7 +14,11 @@ from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.reasons import Reasons
-from lumen_tui.tui.panes.base import PanedRoom
+from lumen_tui.tui.kit.repeats import about
+from lumen_tui.tui.panes.base import PanedRoom, subject_of
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.kit.screen import DetailScreen
 
 NO_LIST = "this pane has no list"
 
@@ -70,8 +74,20 @@ class Handler:
 
         self.host.submit(request, done)
 
+    @property
+    def sheet(self) -> DetailScreen[Any] | None:
+        """The screen over the room that is in front; None where that is the room, or a question."""
+        if self.host.screen is self.host.screen_stack[0]:
+            return None
+        from lumen_tui.tui.kit.screen import DetailScreen
+
+        return self.host.screen if isinstance(self.host.screen, DetailScreen) else None
+
     def again(self, request: Request) -> None:
-        """Carry out what was done last on the selected or marked rows of this pane, with the same arguments."""
+        """Carry out what was done last on the selected or marked rows in front, with the same arguments."""
+        names = self.rows.targets() if self.scope else [subject_of(self.room)]
+        for each in about(request, names):
+            self.submit(each)
 
     def why_open(self) -> str:
         """Return why a pane without a list has nothing to open; asked of such panes alone."""

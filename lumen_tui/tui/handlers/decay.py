@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import msgspec
-
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.decay import DecayRule, DecayView
 from lumen_tui.model.requests.base import Request
@@ -48,7 +46,7 @@ class DecayHandler(Handler):
 
     def again(self, request: Request) -> None:
         targets = self.rows.targets()
-        self.submit(msgspec.structs.replace(request, node_ids=targets))
+        super().again(request)
         step_past(self.rows, targets)
 
     def do_archive_node(self) -> None:

@@ -70,9 +70,8 @@ class WorkersHandler(Handler):
     def again(self, request: Request) -> None:
         if isinstance(request, DismissItems):
             self.submit(replace(request, targets=self._needing()))
-            return
-        for task_id in self.rows.targets():
-            self.submit(replace(request, task_id=task_id))
+        else:
+            super().again(request)
 
     def why_dismiss(self) -> str:
         if self.selected is None:
@@ -122,9 +121,6 @@ class SignalsHandler(Handler):
 
     def do_read_all(self) -> None:
         self.submit(ReadAllSignals())
-
-    def again(self, request: Request) -> None:
-        self.submit(replace(request, signal_ids=self.rows.targets()))
 
     def why_answer_signal(self) -> str:
         return self._none if self.selected is None else ""

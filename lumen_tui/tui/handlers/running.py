@@ -156,6 +156,9 @@ class ScreensHandler(Handler):
         host = self.host
         host.push_screen(JournalScreen(host.port, host.operator, host.clock(), self.refusal))
 
+    def why_command_log(self) -> str:
+        return "" if self.sheet is None or self.sheet.SCOPE != "command_log" else "this is it"
+
     def do_command_log(self) -> None:
         from lumen_tui.tui.screens.command_log import CommandLogScreen
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
@@ -23,6 +24,7 @@ from lumen_tui.tui.host import host_of
 from lumen_tui.tui.kit.keys import TINY, KeysLine, Scoped, command_of, key_of, operators_keys
 from lumen_tui.tui.kit.keys import Keys as Keys
 from lumen_tui.tui.kit.parts import StatusLine, status_text
+from lumen_tui.tui.kit.repeats import about
 from lumen_tui.tui.moved_keys import moved_to
 from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
 from lumen_tui.tui.room_command import RoomCommand
@@ -92,9 +94,14 @@ class Dialog(Scoped, OneFrame, ModalScreen[Result]):
         self.dismiss(None)
 
     def action_room(self, action: str) -> None:
-        """Carry out a command of the room above whatever is open, such as the question of the kill switch."""
-        if (host := host_of(self.app)) is not None:
-            host.front().action_do(action)
+        """Carry out a command of the room above whatever is open, or say why it cannot be done now."""
+        if (host := host_of(self.app)) is None:
+            return
+        room = host.front()
+        if reason := room.why_not(BY_ACTION[action]):
+            note(self, f"{BY_ACTION[action].label}: {reason}")
+        else:
+            room.action_do(action)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot. Most dialogs have no use for one."""
@@ -138,6 +145,30 @@ class DetailScreen(Sheet, Dialog[Result]):
 
     SCOPE = "sheets"
     HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
+    REPEATS: ClassVar[frozenset[str]] = frozenset()  # the verbs that can be repeated on what is selected or open here
+
+    @property
+    def subject(self) -> str:
+        """The id of what is selected or open here; empty where it has none that other operators would know."""
+        return ""
+
+    def subjects(self) -> Sequence[str]:
+        """Return the ids of what a command of the room is about here: the marked rows, or `subject`."""
+        return (self.subject,) if self.subject else ()
+
+    def again(self, request: Request) -> None:
+        """Carry out what was done last on what is selected or open here, with the same arguments."""
+        for each in about(request, self.subjects()):
+            self.carry_out(each)
+
+    def carry_out(self, request: Request) -> None:
+        """Carry out one action, and say here what came of it."""
+        if (host := host_of(self.app)) is not None:
+            host.submit(request, lambda done: self.say(done.summary), lambda why: self.say(why, bad=True))
+
+    def action_claim(self) -> None:
+        """Tell the other operators that this one is at what is selected or open here, or release it."""
+        self.action_room("claim")
 
     def say(self, text: str, bad: bool = False) -> None:
         """Show a sentence at the bottom; an empty one takes it away. Nobody reads it on a screen that was left."""

@@ -119,6 +119,10 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         if event.line_list is self.rows and self.rows.selected is not None:
             self.opened(self.rows.selected)
 
+    def subjects(self) -> Sequence[str]:
+        """Return what a command of the room is about: the marked rows, where they are what is repeated here."""
+        return super().subjects() or (self.rows.targets() if self.REPEATS else ())
+
     def action_why(self) -> None:
         """Show what caused the row, and what came of it."""
         if self.WHY and (row := chosen_row(self)):

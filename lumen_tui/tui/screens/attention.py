@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lumen_tui.model.requests.attention import RestoreItems
-from lumen_tui.model.requests.operators import ClaimItems, ReleaseItems
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
@@ -17,7 +17,7 @@ from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.attention_rows import AttentionRows
-from lumen_tui.tui.screens.need_verbs import VERBS, NeedVerbs, offered, pass_over
+from lumen_tui.tui.screens.need_verbs import VERBS, NeedVerbs, dismiss, offered, pass_over
 
 
 class AnswerSheet(ListSheet[Attention, Attention]):
@@ -27,6 +27,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
     """
 
     SCOPE = "answers"
+    REPEATS = frozenset({"attention.dismiss", "attention.snooze"})
 
     def __init__(self, snapshot: Snapshot, why_stays: Callable[[Attention], str], needs_host: NeedsHost | None) -> None:
         super().__init__("Needs you")
@@ -52,6 +53,10 @@ class AnswerSheet(ListSheet[Attention, Attention]):
     def subject(self) -> str:
         """The id of what the selected row is about."""
         return self.rows.selected.target if self.is_mounted and self.rows.selected is not None else ""
+
+    def again(self, request: Request) -> None:
+        """Dismiss what can be; all else is asked about by its own key."""
+        dismiss(self, self.verbs.meant())
 
     def action_answer(self, verb: str) -> None:
         """Carry out a verb on the marked rows, or on the one under the cursor."""
@@ -147,16 +152,6 @@ class AttentionScreen(AnswerSheet):
 
     def _show_keys(self) -> None:
         self.query_one(KeysLine).show(self.keys())
-
-    def action_claim(self) -> None:
-        """Tell the others that this operator is at the row, or release it."""
-        need, host = self.rows.selected, self.needs_host
-        if need is None or host is None:
-            return
-        claim = self.snapshot.operators.claims.get(need.target)
-        mine = claim is not None and claim.by == self.snapshot.operators.me
-        request = ReleaseItems(targets=[need.target]) if mine else ClaimItems(targets=[need.target])
-        host.send(request, self.say)
 
     def action_history(self) -> None:
         from lumen_tui.tui.screens.notifications import show_notifications

@@ -118,6 +118,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
 
     SCOPE = "facts"
     WHY = True
+    REPEATS = frozenset({"fact.confirm", "fact.check", "fact.retire"})
     EMPTY = 'No facts yet: `lumen-tui fact add "CLAIM" --probe PROBE` notes one.'
     TWO_LINES = True
 

@@ -53,6 +53,16 @@ class NeedsPlace(Protocol):
         """An answer was sent, or one failed."""
 
 
+def dismiss(sheet: NeedsPlace, rows: Sequence[Attention]) -> None:
+    """Dismiss those that can be, and neither deny nor drop any other."""
+    refusals = [refusal for row in rows if (refusal := sheet.why_stays(row))]
+    aside = [row.target for row in rows if not sheet.why_stays(row)]
+    if refusals:
+        sheet.say(refusals[0], bad=True)
+    if sheet.answers is not None and aside:
+        sheet.answers.send(aside, DismissItems(targets=aside))
+
+
 class NeedVerbs:
     """What the keys do with the rows of a sheet that they are about."""
 
@@ -67,7 +77,7 @@ class NeedVerbs:
             self._moved_under = now.key
 
     def allow(self) -> None:
-        rows = self._meant()
+        rows = self.meant()
         if self._has_moved(rows):
             return
         requests = self._requests(rows)
@@ -85,7 +95,7 @@ class NeedVerbs:
 
     def accept(self) -> None:
         """Bring change lists in, all of each that is still open."""
-        rows = self._meant()
+        rows = self.meant()
         lists = [row for row in rows if row.need is Need.CHANGES]
         if not lists:
             self._sheet.say("accept: only a change list is accepted", bad=True)
@@ -100,18 +110,10 @@ class NeedVerbs:
 
     def deny(self) -> None:
         """Deny the questions, drop the change lists, and dismiss the other needs."""
-        rows = self._meant()
+        rows = self.meant()
         self._drop([row for row in rows if row.need is Need.CHANGES])
-        others = [row for row in rows if row.need not in (Need.APPROVAL, Need.CHANGES)]
-        refusals = [refusal for row in others if (refusal := self._sheet.why_stays(row))]
-        aside = [row.target for row in others if not self._sheet.why_stays(row)]
-        if refusals:
-            self._sheet.say(refusals[0], bad=True)
-        if self._sheet.answers is None:
-            return
-        if aside:
-            self._sheet.answers.send(aside, DismissItems(targets=aside))
-        if requests := self._requests(rows):
+        dismiss(self._sheet, [row for row in rows if row.need not in (Need.APPROVAL, Need.CHANGES)])
+        if self._sheet.answers is not None and (requests := self._requests(rows)):
             self._sheet.answers.deny(requests)
 
     def always(self) -> None:
@@ -122,7 +124,7 @@ class NeedVerbs:
 
     def retry(self) -> None:
         """Run failed and lost tasks again, which puts them aside."""
-        tasks = [row.target for row in self._meant() if row.need in TRIED_AGAIN]
+        tasks = [row.target for row in self.meant() if row.need in TRIED_AGAIN]
         if not tasks:
             self._sheet.say("retry: only a task that failed or was lost can be run again", bad=True)
         if not tasks or self._sheet.answers is None or self.refused("retry"):
@@ -135,7 +137,7 @@ class NeedVerbs:
 
     def raise_budget(self) -> None:
         """Raise today's cap, where the budget is what somebody waits for."""
-        if not any(row.need is Need.BUDGET for row in self._meant()):
+        if not any(row.need is Need.BUDGET for row in self.meant()):
             self._sheet.say(
                 f"raise: this is not about the budget; {key_of(self._sheet.rows, 'budget')} shows it", bad=True
             )
@@ -151,7 +153,7 @@ class NeedVerbs:
 
     def snooze(self) -> None:
         """Off the list for an hour, or until tomorrow: asked where both are possible."""
-        needs_host, rows = self._sheet.needs_host, self._meant()
+        needs_host, rows = self._sheet.needs_host, self.meant()
         if needs_host is None or self._sheet.answers is None or self.refused("snooze"):
             return
         hour = any(not needs_host.hour(row)[1] for row in rows)
@@ -181,7 +183,7 @@ class NeedVerbs:
 
     def reply(self) -> None:
         """Answer the question, or reply to the signal."""
-        row = next((row for row in self._meant() if row.need in REPLIED_TO), None)
+        row = next((row for row in self.meant() if row.need in REPLIED_TO), None)
         if row is None:
             self._sheet.say("reply: this is neither a question nor a signal", bad=True)
         elif self._sheet.needs_host is not None and not self.refused("reply"):
@@ -189,7 +191,7 @@ class NeedVerbs:
 
     def tell(self) -> None:
         """Say something to the worker that it is about."""
-        row = next(iter(self._meant()), None)
+        row = next(iter(self.meant()), None)
         if row is not None and self._sheet.needs_host is not None and not self.refused("message"):
             asked = (*self._sheet.snapshot.approvals, *self._sheet.snapshot.questions)
             self._sheet.needs_host.tell(next((one.task_id for one in asked if one.id == row.target), row.target))
@@ -205,7 +207,7 @@ class NeedVerbs:
             self._sheet.say(f"{label}: {refusal}", bad=True)
         return bool(refusal)
 
-    def _meant(self) -> list[Attention]:
+    def meant(self) -> list[Attention]:
         keys = set(self._sheet.rows.targets())
         return [row for row in self._sheet.snapshot.attention if row.key in keys]
 

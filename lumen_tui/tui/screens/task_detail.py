@@ -194,6 +194,7 @@ class TaskDetailScreen(DetailScreen[None]):
     """Follows the task until it is left. `show` brings it up to date with a newer snapshot."""
 
     SCOPE = "task"
+    REPEATS = frozenset({"task.cancel", "task.tell", "task.retry"})
 
     def __init__(
         self,
@@ -207,7 +208,7 @@ class TaskDetailScreen(DetailScreen[None]):
     ) -> None:
         super().__init__(f"Task {one_line(ids.short(task_id), 64)}")
         self._port = port
-        self._task_id = self.subject = task_id
+        self._task_id = task_id
         self._now = now
         self._model = model  # or tier that the role gives it
         self._refusal = refusal  # why nothing can be written, or empty
@@ -215,6 +216,10 @@ class TaskDetailScreen(DetailScreen[None]):
         self._detail: TaskDetail | None = None
         self._seen = -1  # revision of the tasks that the detail was asked for
         self._loader: jobs.Loader[TaskDetail] = jobs.Loader(self, partial(port.task_detail, task_id), self._loaded)
+
+    @property
+    def subject(self) -> str:
+        return self._task_id
 
     def body(self) -> ComposeResult:
         yield Facts(classes="head")
@@ -272,12 +277,7 @@ class TaskDetailScreen(DetailScreen[None]):
         self.set_class(bool(detail.result), "-told")
         if before is None or (before.result, before.view.status) != (detail.result, detail.view.status):
             self.query_one("#result", ScrolledLines).redraw()
-            self.call_after_refresh(self._fit_result)
-
-    def _fit_result(self) -> None:
-        """Leave the transcript what a short result does not take."""
-        lines = len(self.query_one("#result", ScrolledLines).strips())
-        self.query_one(".result").styles.max_height = lines + 1
+            self.call_after_refresh(_fit_result, self)
 
     def _show_facts(self, detail: TaskDetail) -> None:
         shapes = appearance_of(self.app).shapes
@@ -380,3 +380,9 @@ class TaskDetailScreen(DetailScreen[None]):
             self.say(str(error), True)
             return
         self.say("The result stays as the worker wrote it." if changed else "")
+
+
+def _fit_result(screen: TaskDetailScreen) -> None:
+    """Leave the transcript what a short result does not take."""
+    lines = len(screen.query_one("#result", ScrolledLines).strips())
+    screen.query_one(".result").styles.max_height = lines + 1

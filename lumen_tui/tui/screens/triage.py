@@ -16,6 +16,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import times
 from lumen_tui.model.kinds import priority_rank
 from lumen_tui.model.records import DiscoveryRow, Node
+from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.triage import returned
@@ -169,6 +170,7 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
 
     SCOPE = "triage"
     WHY = True
+    REPEATS = frozenset({"triage.promote", "triage.archive", "triage.keep", "triage.merge", "triage.edit"})
     TWO_LINES = False
     kinds = _KIND
 
@@ -200,13 +202,12 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         """Colours and shapes to draw with."""
         return self._host.look
 
-    @property
-    def done(self) -> int:
-        """Discoveries that were decided here."""
-        return self._habits.decided - self._decided_before
+    def again(self, request: Request) -> None:
+        self.verbs.again(request, self.rows.targets())
+        self._caption()
 
     def body(self) -> ComposeResult:
-        rows = LineList(self.rows_view(), empty=lambda: _nothing_open(self.done, self.now - self._began), id="list")
+        rows = LineList(self.rows_view(), empty=lambda: _nothing_open(_done(self), self.now - self._began), id="list")
         yield ListFilter(rows)
         with Horizontal(classes="mail"):
             with Vertical(classes="index"):
@@ -273,7 +274,7 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         self.background.look()
 
     def _caption(self) -> None:
-        shapes, done = self.look.shapes, self.done
+        shapes, done = self.look.shapes, _done(self)
         count = len(self.snapshot.discoveries) - len(self.leaving.keys)
         parts = (
             f"{words.number(max(0, count))} open",
@@ -329,3 +330,8 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
 
     def action_other_half(self) -> None:
         (self._page if self.rows.has_focus else self.rows).focus()
+
+
+def _done(screen: TriageScreen) -> int:
+    """Return how many discoveries were decided on this screen."""
+    return screen._habits.decided - screen._decided_before

@@ -105,6 +105,12 @@ class DiscoveryEdits:
 
         self._host.push_screen(TitleForm(row.node), filled)
 
+    def again(self, request: EditDiscoveries, targets: Sequence[str]) -> None:
+        """Give others the priority or the type that one was given."""
+        if request.priority:
+            self._priorities.update(dict.fromkeys(targets, request.priority))
+        self._submit(msgspec.structs.replace(request, node_ids=targets), partial(self._forget, targets))
+
     def _submit(self, request: EditDiscoveries, ended: Callable[[], None] = lambda: None) -> None:
         def refused(why: str) -> None:
             ended()
@@ -257,6 +263,8 @@ class TriageVerbs:
             self._decide(msgspec.structs.replace(request, node_ids=targets, title="", wu_id=""))
         elif isinstance(request, (ArchiveDiscoveries, PostponeDiscoveries)):
             self._decide(msgspec.structs.replace(request, node_ids=targets))
+        elif isinstance(request, EditDiscoveries):
+            self.edits.again(request, targets)
 
     def similar(self, targets: Sequence[str]) -> None:
         """Show all that are like the selected one, and decide on those that are marked there."""

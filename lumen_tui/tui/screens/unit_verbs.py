@@ -37,6 +37,7 @@ class UnitSheet(LoadedSheet[R, T]):
 
     SCOPE = "unit"
     WHY = True
+    REPEATS = frozenset({"wu.claim", "wu.release", "wu.block", "wu.unblock"})
 
     def __init__(self, heading: str, port: Port, snapshot: Snapshot, read: Callable[[], T], refusal: str = "") -> None:
         super().__init__(heading, snapshot.taken, read)
@@ -45,6 +46,12 @@ class UnitSheet(LoadedSheet[R, T]):
     def unit(self) -> Tracked | None:
         """Return the work unit that keys are about."""
         raise NotImplementedError
+
+    @property
+    def subject(self) -> str:
+        """The number of the work unit that keys are about."""
+        unit = self.unit() if self.is_mounted else None
+        return unit.id if unit is not None else ""
 
     def checked(self) -> Acceptance | None:
         """Return what the checks of its acceptance found last."""
@@ -62,7 +69,7 @@ class UnitSheet(LoadedSheet[R, T]):
         return revisions.problems, revisions.signals, revisions.nodes
 
     def keys(self) -> Keys:
-        return (*self.offer("new_task", "send_signal", "unit_done", "unit_claim", "unit_block"), *super().keys())
+        return (*self.offer("new_task", "send_signal", "unit_done", "claim", "unit_block"), *super().keys())
 
     def why_not(self, command: RoomCommand) -> str:
         if command.scope == "unit" and self._refusal:

@@ -79,6 +79,7 @@ MEANINGS = {
     "x": ("expand: show what is left out", {"archived", "snoozed", "rejected", "all", "capsule", "expand"}),
     "semicolon": ("what was done, as command lines", {"commands"}),
     "full_stop": ("repeat", {"repeat"}),
+    "ampersand": ("claim, or release", {"claim"}),
     "y": ("allow", {"allow", "yes", "merge", "release"}),
 }
 # Moving is not an answer: the same way on every screen, whatever it goes through there.
