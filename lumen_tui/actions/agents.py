@@ -33,15 +33,21 @@ def must_be_free(unit: Tracked, *, by: str, stale: bool) -> None:
         raise ActionError(f"{unit.id} is held by {who}: only they or the operator may do this; send them a signal")
 
 
-def may_close(store: Store, unit: Tracked, reason: str) -> str:
-    """Refuse to close a unit whose acceptance was disproved, but to the operator, who says why; return what to note."""
+def not_accepted(store: Store, unit: Tracked) -> str:
+    """Return after which task and why the acceptance of a unit was disproved; empty where it was not."""
     checked = unit_checks.read(store.layout, unit.id)
     if checked is None or checked.acceptance.verdict is not Verdict.DISPROVED:
         return ""
     failed = {result.check for result in checked.acceptance.results if result.finding is Finding.FAILS}
     if not failed & set(among(unit.acceptance)):
         return ""  # what failed is no longer asked for
-    words = f"{unit.id} is not accepted after {checked.task_id}: {checked.acceptance.reason}"
+    return f"{unit.id} is not accepted after {checked.task_id}: {checked.acceptance.reason}"
+
+
+def may_close(store: Store, unit: Tracked, reason: str) -> str:
+    """Refuse to close a unit whose acceptance was disproved, but to the operator, who says why; return what to note."""
+    if not (words := not_accepted(store, unit)):
+        return ""
     if not acting.caller().order:
         raise ActionError(f"{words}; mend it and let a task on {unit.id} show that, or leave it to the operator")
     if not reason.strip():

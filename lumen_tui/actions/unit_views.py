@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lumen_tui.actions import checks, ready
+from lumen_tui.actions import agents, checks, ready
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.acceptance import Acceptance, CheckResult
@@ -32,6 +32,7 @@ class UnitRow(Struct, frozen=True):
     checkpoint: str = ""
     checkpoint_at: float = 0.0
     waits_for: tuple[str, ...] = ()  # ids of what blocks it and is open
+    not_accepted: str = ""  # after which task and why its acceptance was disproved; empty where it was not
 
     @property
     def state(self) -> str:
@@ -94,6 +95,7 @@ def _row(store: Store, trail: Trail, unit: Tracked, now: float) -> UnitRow:
         one_line(last.title, 200) if last else "",
         times.epoch(last.created_at) if last else 0.0,
         tuple(blocker.id for blocker in blockers(store, trail, unit.id, now=now)),
+        one_line(agents.not_accepted(store, unit), 200),
     )
 
 

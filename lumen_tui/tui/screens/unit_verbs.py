@@ -74,7 +74,14 @@ class UnitSheet(LoadedSheet[R, T]):
     def why_not(self, command: RoomCommand) -> str:
         if command.scope == "unit" and self._refusal:
             return self._refusal
+        if command.action == "unit_done" and (why := self.why_open()):
+            return why
         return super().why_not(command)
+
+    def why_open(self) -> str:
+        """Return why the chosen unit cannot be finished from here, with what to do; the empty string where it can."""
+        unit = self.unit() if self.is_mounted else None
+        return f"{unit.id} is done already" if unit is not None and unit.status == "done" else ""
 
     def submit(self, request: Request) -> None:
         """Carry out one action, and read again."""
@@ -121,6 +128,9 @@ class UnitSheet(LoadedSheet[R, T]):
     def action_done(self) -> None:
         """Finish it; where its acceptance was disproved, the reason is asked for."""
         if (unit := self._chosen()) is None:
+            return
+        if why := self.why_open():
+            self.say(f"done: {why}", bad=True)
             return
         checked = self.checked()
         if checked is not None and checked.verdict is Verdict.DISPROVED:

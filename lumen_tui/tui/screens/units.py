@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rich.segment import Segment
+from textual.app import ComposeResult
 
 from lumen_tui.actions.unit_views import UnitRow, unit_rows
 from lumen_tui.engine.port import Port
@@ -14,7 +15,9 @@ from lumen_tui.model.tasks import Status, TaskView, live_ones
 from lumen_tui.model.work import Tracked
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.keys import KeysLine, key_of
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, Lines, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import Rows, fill
 from lumen_tui.tui.panes.sorting import Order, Sorting
@@ -71,6 +74,22 @@ class UnitRows(Rows[UnitRow]):
         if wide:
             age = words.age(self.now - row.checkpoint_at) if row.checkpoint_at else ""
             cells.append(Cell(age, ink.muted, 6, right=True, gap=1))
+        return line(width, cells)
+
+    def heads(self, width: int) -> list[Segment]:
+        """Return the headings, in the columns of `line`."""
+        muted, wide = self.look.ink.muted, width >= _WIDE
+        cells = [
+            Cell("", muted, 1),
+            Cell("unit", muted, 8, gap=1),
+            Cell("state", muted, 11, gap=1),
+            Cell("", muted, 2, gap=1),
+            *([Cell("lane", muted, 14)] if wide else []),
+            Cell("title", muted),
+            Cell("done", muted, 5, right=True),
+            Cell("who", muted, 22 if wide else 10),
+            *([Cell("saved", muted, 6, right=True, gap=1)] if wide else []),
+        ]
         return line(width, cells)
 
     def who(self, row: UnitRow) -> str:
@@ -131,6 +150,13 @@ class UnitsScreen(UnitSheet[UnitRow, Sequence[UnitRow]]):
             Order("number", lambda row: row.unit.id.rjust(12), falling=False),
         )
 
+    def body(self) -> ComposeResult:
+        yield Lines(self._heads, classes="heads")
+        yield from super().body()
+
+    def _heads(self, width: int, _height: int) -> list[list[Segment]]:
+        return [self._view.heads(width)] if self._view is not None else []
+
     def rows_view(self) -> UnitRows:
         self._view = UnitRows(appearance_of(self.app), self._now)
         self._view.tasks = working_on(self.snapshot.tasks)
@@ -141,6 +167,17 @@ class UnitsScreen(UnitSheet[UnitRow, Sequence[UnitRow]]):
 
     def unit(self) -> Tracked | None:
         return self.rows.selected.unit if self.rows.selected is not None else None
+
+    def why_open(self) -> str:
+        """As on its page, where a disproved acceptance is seen, and finishing it all the same asks for a reason."""
+        row = self.rows.selected if self.is_mounted else None
+        if row is None or not row.not_accepted:
+            return super().why_open()
+        task, page = key_of(self, "new_task"), key_of(self, "open")
+        return f"{row.not_accepted}; {task} has a worker mend it, {page} shows what failed"
+
+    def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
+        self.query_one(KeysLine).show(self.keys())
 
     def show(self, snapshot: Snapshot) -> None:
         if self._view is not None:

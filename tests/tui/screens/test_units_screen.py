@@ -9,13 +9,15 @@ from lumen_robot import until
 from textual.widgets import Input
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.acceptance import Acceptance, CheckResult, Finding, Verdict
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.requests.sessions import SaveCheckpoint, StartSession
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.requests.work import AddRelation, BlockWorkUnit, ClaimWorkUnit, NewWorkUnit
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.work import work_units
+from lumen_tui.store.work import unit_checks, work_units
+from lumen_tui.store.work.unit_checks import UnitChecked
 from lumen_tui.tui.kit.text_area import Prose
 from lumen_tui.tui.screens.signals import SignalForm
 from lumen_tui.tui.screens.task_form import TaskForm
@@ -103,6 +105,34 @@ async def test_it_is_claimed_blocked_done_and_undone_by_keys(room: Any, port: Re
         await until(pilot, lambda: "done" in _line(app, "WU-001"))
         await pilot.press("u")
         await until(pilot, lambda: _status(port, "WU-001") == "ready")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_headings_stand_above_their_columns(room: Any, port: RemotePort, size: tuple[int, int]) -> None:
+    _units(port)
+    async with room(_screen(port), size=size) as (app, pilot):
+        await until(pilot, lambda: "Session manager" in app.shown)
+        heads, row = _line(app, "unit", "state", "title", "who"), _line(app, "Session manager")
+        assert heads.index("unit") == row.index("WU-001")
+        assert heads.index("state") == row.index("ready")
+        assert heads.index("title") == row.index("Session manager")
+
+
+async def test_a_unit_whose_acceptance_is_disproved_is_not_done_from_the_list(room: Any, port: RemotePort) -> None:
+    port.submit(NewWorkUnit(title="Ship it", acceptance=["file: shipped"]))
+    results = (CheckResult("file: shipped", Finding.FAILS, "there is none"),)
+    found = UnitChecked("WU-001", "tsk-one", Acceptance(Verdict.DISPROVED, results=results))
+    unit_checks.write(Layout(port.root), found)
+    async with room(_screen(port)) as (app, pilot):
+        await until(pilot, lambda: "Ship it" in app.shown)
+        assert "a done" not in app.shown
+        await pilot.press("a")
+        await until(pilot, lambda: "not accepted after tsk-one" in app.shown and "has a worker mend it" in app.shown)
+        assert _status(port, "WU-001") == "ready"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, UnitScreen) and "a done" in app.shown)
+        await pilot.press("a")
+        await until(pilot, lambda: "Finish WU-001 Ship it" in app.shown)  # on its page, with a reason
 
 
 async def test_a_task_and_a_signal_are_made_for_it(room: Any, port: RemotePort) -> None:
