@@ -30,6 +30,7 @@ from benchmarks import (
     sandbox,
     search,
     spending,
+    talking,
 )
 from benchmarks.table import Row, Table
 
@@ -84,7 +85,9 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     if "room" in parts:
         sizes = [*SIZES, (100_000, 1_000_000)] if options.full else SIZES
         runs = options.runs or (21 if options.full else 5)
-        yield from room.measure(folder, newest, sizes, runs=runs, idle=60.0 if options.full else 20.0)
+        idle = 60.0 if options.full else 20.0
+        yield from talking.measure(folder, max(idle, 40.0))
+        yield from room.measure(folder, newest, sizes, runs=runs, idle=idle)
 
 
 def main() -> int:

@@ -21,7 +21,8 @@ from lumen_tui.tui import sizes
 from lumen_tui.tui.band import MOST, NeedsBand
 from lumen_tui.tui.commands import shown_key
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.kit.header import header
+from lumen_tui.tui.kit.header import header, spend_words
+from lumen_tui.tui.kit.held import Held
 from lumen_tui.tui.kit.lines import Lines, fit, spread
 from lumen_tui.tui.panes.activity import something, strip
 from lumen_tui.tui.panes.base import Pane, PanedRoom
@@ -262,6 +263,7 @@ class Columns:
             self._room.run_worker(keep, group="sizes")
 
 
+_SPENT = 10.0  # seconds between two looks at what was spent today
 _SAID_FOR = 6.0  # seconds that a notice stays
 
 
@@ -276,11 +278,14 @@ class Chrome:
         self._footer: list[Segment] = []
         self._silence: Timer | None = None
         self.notice: Notice | None = None
+        self._spent: Held[str] = Held(_SPENT)
 
     def header(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the line above the panes."""
         room = self._room
-        return [header(room.snapshot, room.now, width, self._host.look, here=room.drives)]
+        snapshot, now = room.snapshot, room.now
+        spent = self._spent.of((snapshot.root, snapshot.spend.closed), now, lambda: spend_words(snapshot.spend))
+        return [header(snapshot, now, width, self._host.look, here=room.drives, spent=spent)]
 
     def strip(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the strip of activity."""

@@ -14,7 +14,7 @@ from lumen_tui.tui.panes.discoveries import DiscoveriesPane, LikenessFinder
 from lumen_tui.tui.room_command import EVERYWHERE, RoomCommand
 from lumen_tui.tui.room_screen import RoomScreen
 
-_FAST, _SLOW = 1.0, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
+_FAST, _SLOW = 2.5, 10.0  # seconds between ticks: while a running time is on screen, and otherwise
 _OLD_KEYS = frozenset(key for keys in MOVED.values() for key in keys)
 _LOOKED_AT = 20  # tasks, of which the live ones stand near the front
 

@@ -36,9 +36,12 @@ class Part(NamedTuple):
     short: str = ""  # said instead where there is no room for all of it
 
 
-def header(snapshot: Snapshot, now: float, width: int, look: Appearance, *, here: bool) -> list[Segment]:
-    """Return the header on `width` cells; `here` where this room's own engine drives."""
-    parts = _fitting([part for part in _parts(snapshot, now, look, here=here) if part.text], width - _GAP)
+def header(
+    snapshot: Snapshot, now: float, width: int, look: Appearance, *, here: bool, spent: str = ""
+) -> list[Segment]:
+    """Return the header on `width` cells; `here` where this room's own engine drives, `spent` from `spend_words`."""
+    said = _parts(snapshot, now, look, here=here, spent=spent or spend_words(snapshot.spend))
+    parts = _fitting([part for part in said if part.text], width - _GAP)
     left = [(part.text, part.style) for part in parts if not part.right]
     if left:
         left[0] = (left[0][0].lstrip(" ").removeprefix(f"{look.shapes.sep} "), left[0][1])
@@ -68,10 +71,9 @@ def _size(parts: Mapping[int, Part]) -> int:
     return sum(cell_len(part.text) for part in parts.values())
 
 
-def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool) -> list[Part]:
+def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool, spent: str) -> list[Part]:
     ink, sep = look.ink, look.shapes.sep
     beat, status = snapshot.engine.heartbeat, agent_status(snapshot, now)
-    spent = spend_words(snapshot.spend)
     return [
         Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
         Part(10, f" {_short_path(snapshot.root)}", ink.muted),

@@ -19,6 +19,7 @@ from lumen_tui.model.task_cost import progress_of
 from lumen_tui.model.tasks import Status, TaskEvent, TaskView, legible, live_ones, tally, tally_words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.kit.held import Held
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line, wrap
@@ -35,6 +36,8 @@ _AROUND_WORDS = 4 + 1 + _WHEN + 2 * GAP + 1  # cells of such a line beside its t
 _ID, _ROLE, _MODEL = 4, 10, 7
 _STATE = 9  # cells of a state in words
 _MODEL_FROM, _MODEL_FROM_ZOOMED, _STARTED_FROM = 68, 100, 90  # cells of a row
+_TURN, _STEP = 2.5, 5.0  # seconds between two looks of the sign that turns, and of a time that runs
+_TALK = 10.0  # seconds between two looks of a running task's last words: each new line moves all of them
 _ENDED_BADLY = (Status.FAILED, Status.LOST)
 _LOUD = ("asks", "stalled", "failed", "lost")
 
@@ -73,7 +76,7 @@ class TaskRows:
         if turns and self._pane.zoomed:
             size -= 2
         if turns:  # in a piece of its own, so that a second repaints it and the time alone
-            cells.append(Cell(turns[int(self._pane.now) % len(turns)], ink.good, 1))
+            cells.append(Cell(turns[int(self._pane.now / _TURN) % len(turns)], ink.good, 1))
         cells.append(Cell(right, right_style, size, right=True, gap=1 if turns else GAP))
         return line(width, cells)
 
@@ -155,7 +158,7 @@ def outcome(
         return f"waits for you  {times.clock(now - row.last_event)}", ink.loud
     if row.status is Status.RUNNING:
         held = "waits  " if row.reason else ""  # for a model's servers, or between two steps: its last words say it
-        return f"{held}{times.clock(now - row.started)}", ink.accent if held else ink.text
+        return f"{held}{times.clock((now - row.started) // _STEP * _STEP)}", ink.accent if held else ink.text
     if row.status is Status.STALLED:
         return f"silent {times.clock(now - (row.last_event or row.started))}", ink.accent
     if row.status is Status.QUEUED:
@@ -182,9 +185,12 @@ def shown_task(rows: LineList[TaskView]) -> TaskView | None:
     return next((row for row in first if row.status.alive and row.tail), first[0] if first else None)
 
 
-def _last_words(task: TaskView | None, width: int) -> list[tuple[TaskEvent, str]]:
+Said = list[tuple[TaskEvent, str]]
+
+
+def _last_words(task: TaskView | None, width: int) -> Said:
     """Return the lines that stand below the list of one task, each with its event; what the model says is wrapped."""
-    lines: list[tuple[TaskEvent, str]] = []
+    lines: Said = []
     for event in legible(task.tail) if task is not None else ():
         if event.kind == "text":
             lines += [(event, text) for text in wrap(event.text, width - _AROUND_WORDS)]
@@ -192,6 +198,13 @@ def _last_words(task: TaskView | None, width: int) -> list[tuple[TaskEvent, str]
             named = event.kind != "call" or event.text.startswith(event.tool)
             lines.append((event, event.text if named else f"{event.tool} {event.text}"))
     return lines
+
+
+def _held_words(held: Held[Said], task: TaskView | None, width: int, now: float) -> Said:
+    """Return the last words of a task on `width` cells; those of one that talks on are held for a while."""
+    talks = task is not None and task.status is Status.RUNNING and len(task.tail) > 1
+    about = (task.id, task.reason, width) if task is not None and talks else object()
+    return held.of(about, now, lambda: _last_words(task, width))
 
 
 class WorkersPane(Pane):
@@ -211,6 +224,7 @@ class WorkersPane(Pane):
             Order("cost", lambda row: row.usage.usd),
             Order("role", lambda row: row.spec.role, falling=False),
         )
+        self._said: Held[Said] = Held(_TALK)
         self._counts: Counter[str] = Counter()
         self._tiers: dict[str, str] = {}  # by role
 
@@ -259,7 +273,9 @@ class WorkersPane(Pane):
     def _fit_tail(self) -> None:
         """Give the last words a rule and as many lines as there are, at most a third of the pane."""
         task = shown_task(self._list)
-        said = len(_last_words(task, self._tail.content_size.width or self.content_size.width - 2))
+        said = len(
+            _held_words(self._said, task, self._tail.content_size.width or self.content_size.width - 2, self.now)
+        )
         lines = (
             min(said, max(2, -(-self.content_size.height // 3) - 1)) if self.content_size.height >= _TAIL_FROM else 0
         )
@@ -315,7 +331,7 @@ class WorkersPane(Pane):
         look = self.look
         task = shown_task(self._list)
         rule = [Segment(look.shapes.rule * width, look.ink.faint)]
-        words = _last_words(task, width)[-(height - 1) :] if height > 1 else []
+        words = _held_words(self._said, task, width, self.now)[-(height - 1) :] if height > 1 else []
         if task is None or not words:
             return [[Segment(" " * width, look.ink.text)]]
         lines = [rule[:1]]

@@ -85,9 +85,9 @@ async def test_a_running_time_moves_as_soon_as_a_task_starts(
     async with open_room(msgspec.structs.replace(busy_snapshot, tasks=ended)) as room:
         running = [task for task in busy_snapshot.tasks if task.status is Status.RUNNING]
         room.port.change(tasks=(*running, *ended))
-        await room.until(lambda: "0:41" in room.pane("workers").text)
+        await room.until(lambda: "0:40" in room.pane("workers").text)
         room.app.clock = lambda: NOW + 20
-        await room.until(lambda: "1:01" in room.pane("workers").text)
+        await room.until(lambda: "1:00" in room.pane("workers").text)
 
 
 async def test_the_words_below_the_workers_are_of_the_selected_task(open_room: Any) -> None:
@@ -101,6 +101,23 @@ async def test_the_words_below_the_workers_are_of_the_selected_task(open_room: A
         assert "14 entries" not in pane.text
         await room.press("g", "4")
         assert "14 entries" in pane.text, "nothing is selected here now: what runs is shown"
+
+
+async def test_a_worker_that_talks_on_has_its_words_painted_every_ten_seconds(
+    open_room: Any, busy_snapshot: Snapshot
+) -> None:
+    async with open_room() as room:
+        pane = room.pane("workers").focus()
+        await pane.press("j")
+        assert "14 entries" in pane.text
+        talking = next(task for task in busy_snapshot.tasks if task.status is Status.RUNNING and len(task.tail) > 1)
+        said = (*talking.tail, TaskEvent(kind="text", text="and on it goes", at=talking.tail[-1].at))
+        more = msgspec.structs.replace(talking, tail=said)
+        room.port.change(tasks=tuple(more if task is talking else task for task in busy_snapshot.tasks))
+        await room.settle()
+        assert "and on it goes" not in pane.text
+        room.app.clock = lambda: NOW + 10
+        await room.until(lambda: "and on it goes" in pane.text)
 
 
 def driven_by(snapshot: Snapshot, pid: int) -> Snapshot:
