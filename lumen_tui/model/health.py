@@ -22,7 +22,7 @@ class HealthCheck(Struct, frozen=True, omit_defaults=True):
     output: str = ""
 
 
-class Health(Struct, frozen=True):
+class HealthReport(Struct, frozen=True):
     """All that was looked at, by name; `status` is the worst of it."""
 
     checks: dict[str, HealthCheck]
@@ -46,7 +46,7 @@ class Health(Struct, frozen=True):
         return {"status": self.status, "checks": {name: [check] for name, check in self.checks.items()}}
 
 
-def judge(snapshot: Snapshot, lacking: tuple[str, ...] = ()) -> Health:
+def judge(snapshot: Snapshot, lacking: tuple[str, ...] = ()) -> HealthReport:
     """Return the health by a snapshot; `lacking` says why tasks will not get their model.
 
     It fails where nobody would see to what comes in. What a person held back, and what ails work alone, is a warning.
@@ -59,7 +59,7 @@ def judge(snapshot: Snapshot, lacking: tuple[str, ...] = ()) -> Health:
         checks["state"] = HealthCheck(FAIL, f"degraded: {reason}") if degraded else HealthCheck(PASS)
     for name, reasons in (("work", [*_held(snapshot)]), ("model", lacking)):
         checks[name] = HealthCheck(WARN, "; ".join(reasons)) if reasons else HealthCheck(PASS)
-    return Health(checks)
+    return HealthReport(checks)
 
 
 def _engine(life: EngineLife, why: str) -> HealthCheck:

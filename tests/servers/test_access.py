@@ -62,7 +62,7 @@ def test_a_damaged_file_lets_nobody_in(layout: Layout, damage: bytes) -> None:
 
 def test_a_name_has_one_token_at_a_time(layout: Layout) -> None:
     given(layout)
-    with pytest.raises(access.Taken):
+    with pytest.raises(access.TokenRefused):
         given(layout)
     access.revoke(layout, "laptop")
     assert given(layout)

@@ -49,7 +49,7 @@ def run_add(session: Session, args: Namespace) -> int:
     try:
         at_terminal()
         token = access.add(session.layout, name, scopes, by=session.operator, now=session.now, seconds=args.seconds)
-    except (AccessRefused, access.Taken) as error:
+    except (AccessRefused, access.TokenRefused) as error:
         raise ActionError(str(error)) from error
     until = times.iso(session.now + args.seconds)
     words = ", ".join(scope for scope in Scope if scope in scopes)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lumen_tui.cli.parser import CommandGroup
-    from lumen_tui.engine.doctor.disk import DoctorReport, Finding
+    from lumen_tui.engine.doctor.disk import DoctorFinding, DoctorReport
     from lumen_tui.tools.sandbox.tiers import TierTest
 
 _ALWAYS = frozenset({"running", "queued"})
@@ -262,7 +262,7 @@ def _attempts(test: TierTest) -> Iterator[tuple[str, ...]]:
         yield "", "got through" if name in test.through else "held", name
 
 
-def _finding_row(finding: Finding) -> tuple[str, ...]:
+def _finding_row(finding: DoctorFinding) -> tuple[str, ...]:
     from lumen_tui.engine.doctor.disk import NOTE
 
     state = "fixed" if finding.repaired else "note" if finding.level == NOTE else "problem"

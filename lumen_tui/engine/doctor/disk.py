@@ -44,7 +44,7 @@ from lumen_tui.tools.isolation import shadows
 PROBLEM, NOTE = "problem", "note"
 
 
-class Finding(Struct, frozen=True):
+class DoctorFinding(Struct, frozen=True):
     """One thing out of order. A note is worth knowing and needs no repair."""
 
     check: str
@@ -61,10 +61,10 @@ class DoctorReport(Struct, frozen=True):
 
     root: str
     checked: tuple[str, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DoctorFinding, ...] = ()
 
     @property
-    def left(self) -> list[Finding]:
+    def left(self) -> list[DoctorFinding]:
         """Problems that are still there."""
         return [finding for finding in self.findings if finding.level == PROBLEM and not finding.repaired]
 
@@ -138,7 +138,7 @@ def _journals(layout: Layout) -> Iterator[tuple[Path, Kind]]:
             yield path, TaskEvent
 
 
-def lines(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def lines(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report torn ends and damaged lines; torn ends first, because closing one makes a damaged line of it."""
     for path, kind in _journals(layout):
         name = str(path.relative_to(layout.root))
@@ -146,21 +146,23 @@ def lines(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             yield from _torn(path, name, fix)
             yield from _damaged(layout, path, name, judge(kind), now, fix)
         except files.StoreError as error:
-            yield Finding("journals", name, str(error))
+            yield DoctorFinding("journals", name, str(error))
 
 
-def _torn(path: Path, name: str, fix: bool) -> Iterator[Finding]:
+def _torn(path: Path, name: str, fix: bool) -> Iterator[DoctorFinding]:
     if not repair.is_torn(path):
         return
     if fix:
         repair.close_tail(path)
     fault = "the last line was cut off"
-    yield Finding(
+    yield DoctorFinding(
         "torn ends", name, fault, repairable=True, repaired="closed, so that it spoils no other" if fix else ""
     )
 
 
-def _damaged(layout: Layout, path: Path, name: str, judge_line: Judge, now: float, fix: bool) -> Iterator[Finding]:
+def _damaged(
+    layout: Layout, path: Path, name: str, judge_line: Judge, now: float, fix: bool
+) -> Iterator[DoctorFinding]:
     damaged = repair.damaged_lines(path, judge_line)
     if not damaged:
         return
@@ -172,12 +174,12 @@ def _damaged(layout: Layout, path: Path, name: str, judge_line: Judge, now: floa
         yield _named(name, damage, repaired)
     if len(damaged) > _MOST_NAMED:
         fault = f"{len(damaged) - _MOST_NAMED} further damaged lines"
-        yield Finding("damaged lines", name, fault, repairable=True, repaired=repaired)
+        yield DoctorFinding("damaged lines", name, fault, repairable=True, repaired=repaired)
 
 
-def _named(name: str, damage: Damaged, repaired: str) -> Finding:
+def _named(name: str, damage: Damaged, repaired: str) -> DoctorFinding:
     fault = f"damaged line of {damage.size:,} bytes: {damage.reason}"
-    return Finding(
+    return DoctorFinding(
         "damaged lines", f"{name}:{damage.number}", fault, "the other lines are in use", "problem", True, repaired
     )
 
@@ -196,26 +198,26 @@ def _naming(path: Path, word: bytes) -> Iterator[bytes]:
         os.close(fd)
 
 
-def legacy(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def legacy(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report records in older forms, which are honoured as they are."""
     nobody = [receipt for line in Journal(layout.receipts).lines() if (receipt := decode_receipt(line))]
     count = sum(receipt.reader == EVERYONE for receipt in nobody)
     if count:
         note = f"{count} receipt(s) name no reader: they count for everybody"
-        yield Finding("legacy records", "memory/signal-receipts.jsonl", note, level=NOTE)
+        yield DoctorFinding("legacy records", "memory/signal-receipts.jsonl", note, level=NOTE)
     inline = sum(signal.read for line in _naming(layout.signals, b'"read"') if (signal := read_signal(line)))
     if inline:
         note = f"{inline} signal(s) say inside that they were read: they are read for everybody"
-        yield Finding("legacy records", "memory/signals.jsonl", note, level=NOTE)
+        yield DoctorFinding("legacy records", "memory/signals.jsonl", note, level=NOTE)
 
 
-def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report receipts whose signal is gone."""
     count = receipts.orphans(layout)
     if not count:
         return
     removed = receipts.tidy(layout, moved=False) if fix else 0
-    yield Finding(
+    yield DoctorFinding(
         "orphaned receipts",
         "memory/signal-receipts.jsonl",
         f"{count} receipt(s) belong to no signal",
@@ -224,10 +226,10 @@ def orphaned(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     )
 
 
-def places(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def places(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report folders where a state file belongs; `modes` reports links and the like."""
     for problem in _folders(layout):
-        yield Finding("places", problem.where, problem.what, problem.hint)
+        yield DoctorFinding("places", problem.where, problem.what, problem.hint)
 
 
 def _folders(layout: Layout) -> list[Problem]:
@@ -238,13 +240,13 @@ def _folders(layout: Layout) -> list[Problem]:
     ]
 
 
-def modes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def modes(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report modes wider than 0600 and 0700, folders and journals not writable, links, foreign owners."""
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     shared = frozenset(kinds(layout))
     if above := directories.shared_above(layout.root):
         fault = f"is in {one_line(above, 200)}, which other users can write: they can put another in its place"
-        yield Finding("modes", ".", fault, f"`chmod o-w {one_line(above, 200)}`, or move it")
+        yield DoctorFinding("modes", ".", fault, f"`chmod o-w {one_line(above, 200)}`, or move it")
     for path in _everything(layout.root):
         try:
             status = os.lstat(path)
@@ -270,56 +272,58 @@ def _everything(root: Path) -> Iterator[Path]:
 
 def _check_path(
     layout: Layout, path: Path, status: os.stat_result, fix: bool, shared: frozenset[Path]
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     where = str(path.relative_to(layout.root)) if path != layout.root else "."
     if status.st_uid != os.geteuid():
         hint = "give it to the user who runs the agent, or move it away"
-        yield Finding("owners", where, f"belongs to user {status.st_uid}", hint)
+        yield DoctorFinding("owners", where, f"belongs to user {status.st_uid}", hint)
     if stat.S_ISLNK(status.st_mode):
-        yield Finding("links", where, f"is a link to {path.readlink()}", "put a plain file or folder in its place")
+        yield DoctorFinding(
+            "links", where, f"is a link to {path.readlink()}", "put a plain file or folder in its place"
+        )
         return
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        yield Finding("links", where, "is neither a file nor a folder", "move it away")
+        yield DoctorFinding("links", where, "is neither a file nor a folder", "move it away")
         return
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
-        yield Finding("links", where, f"has {status.st_nlink} hard links", "copy it, so that it has one")
+        yield DoctorFinding("links", where, f"has {status.st_nlink} hard links", "copy it, so that it has one")
         return
     if status.st_mode & 0o077:
         yield _open_to_others(path, where, status, fix)
     if (stat.S_ISDIR(status.st_mode) or path in shared) and not os.access(path, os.W_OK):
         hint = f"`chmod u+rwx {one_line(str(path), 200)}`, or have what it is on mounted writable"
-        yield Finding("modes", where, "cannot be written to: no verb and no engine can keep anything there", hint)
+        yield DoctorFinding("modes", where, "cannot be written to: no verb and no engine can keep anything there", hint)
 
 
-def _open_to_others(path: Path, where: str, status: os.stat_result, fix: bool) -> Finding:
+def _open_to_others(path: Path, where: str, status: os.stat_result, fix: bool) -> DoctorFinding:
     mode = stat.S_IMODE(status.st_mode)
     private = mode & 0o700
     fault = f"mode {mode:04o}: other users can use it"
     if not fix:
-        return Finding("modes", where, fault, "doctor --fix closes it", repairable=True)
+        return DoctorFinding("modes", where, fault, "doctor --fix closes it", repairable=True)
     try:
         repair.make_private(path, private)
     except OSError as error:
-        return Finding("modes", where, fault, f"could not be closed: {error.strerror}", repairable=True)
-    return Finding("modes", where, fault, repairable=True, repaired=f"mode is {private:04o} now")
+        return DoctorFinding("modes", where, fault, f"could not be closed: {error.strerror}", repairable=True)
+    return DoctorFinding("modes", where, fault, repairable=True, repaired=f"mode is {private:04o} now")
 
 
-def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def leftovers(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report temporary files and half-made task folders of killed writers: harmless, so notes."""
     for path in list(repair.leftovers(layout.root, now - repair.OLD_SECONDS)):
         kind = "an unfinished replacement" if not path.is_dir() else "a task folder that was never finished"
         if fix:
             repair.remove_leftover(path)
         where = str(path.relative_to(layout.root))
-        yield Finding("leftovers", where, kind, level=NOTE, repairable=True, repaired="removed" if fix else "")
+        yield DoctorFinding("leftovers", where, kind, level=NOTE, repairable=True, repaired="removed" if fix else "")
     yield from _shadows(layout, fix)
 
 
-def _shadows(layout: Layout, fix: bool) -> Iterator[Finding]:
+def _shadows(layout: Layout, fix: bool) -> Iterator[DoctorFinding]:
     """Report the shadows of replays that were killed: harmless, so notes."""
     for folder in shadows.left(layout):
         where = str(folder.relative_to(layout.root))
         fault = "the shadow of a replay that was killed"
-        yield Finding("leftovers", where, fault, level=NOTE, repairable=True, repaired="removed" if fix else "")
+        yield DoctorFinding("leftovers", where, fault, level=NOTE, repairable=True, repaired="removed" if fix else "")
     if fix:
         shadows.sweep(layout)

@@ -11,7 +11,7 @@ import msgspec
 from lumen_tui.actions import kinds, undo
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor import disk
-from lumen_tui.engine.doctor.disk import NOTE, PROBLEM, DoctorReport, Finding
+from lumen_tui.engine.doctor.disk import NOTE, PROBLEM, DoctorFinding, DoctorReport
 from lumen_tui.model import renamed
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.liveness import derive_engine
@@ -42,7 +42,7 @@ _MOST_NAMED = 20
 _edge = msgspec.json.Decoder(Relationship).decode
 
 
-def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def references(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report nodes on unknown work units and edges that lead nowhere, as notes: both are honoured."""
     units = {path.stem for path in layout.work.rglob("WU-*.md")}
     known, unknown = set(units), Counter[str]()
@@ -53,14 +53,14 @@ def references(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             unknown[wu_id] += 1
     for wu_id, count in unknown.most_common(_MOST_NAMED):
         fault = f"{count} node(s) are about {one_line(wu_id, 40)}, which has no file in work/"
-        yield Finding("work units", "memory/memory.jsonl", fault, "`wu new --id` makes it", NOTE)
+        yield DoctorFinding("work units", "memory/memory.jsonl", fault, "`wu new --id` makes it", NOTE)
     if len(unknown) > _MOST_NAMED:
         fault = f"{len(unknown) - _MOST_NAMED} further work units have nodes and no file"
-        yield Finding("work units", "memory/memory.jsonl", fault, level=NOTE)
+        yield DoctorFinding("work units", "memory/memory.jsonl", fault, level=NOTE)
     yield from _edges(layout, known)
 
 
-def _edges(layout: Layout, known: set[str]) -> Iterator[Finding]:
+def _edges(layout: Layout, known: set[str]) -> Iterator[DoctorFinding]:
     for number, line in enumerate(Journal(layout.relationships).lines(), start=1):
         try:
             edge = _edge(line)
@@ -69,10 +69,10 @@ def _edges(layout: Layout, known: set[str]) -> Iterator[Finding]:
         missing = [node_id for node_id in (edge.from_id, edge.to_id) if node_id not in known]
         if missing:
             fault = f"{one_line(edge.type, 40)} leads to nothing: {one_line(', '.join(missing), 100)} is not there"
-            yield Finding("relationships", f"memory/relationships.jsonl:{number}", fault, level=NOTE)
+            yield DoctorFinding("relationships", f"memory/relationships.jsonl:{number}", fault, level=NOTE)
 
 
-def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report actions whose end was not recorded; each is completed or taken back."""
     store = Store(layout.root)
     for entry in journal.open_entries(layout):
@@ -80,7 +80,7 @@ def unfinished(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         fault = f"an action of {one_line(entry.first.by, 40)} was cut off: {summary}"
         hint = f"`undo {entry.first.id}` takes back what was done of it, doctor --fix finishes or clears it"
         repaired = _repair(store, entry, now) if fix else ""
-        yield Finding("unfinished actions", "actions.jsonl", fault, hint, repairable=True, repaired=repaired)
+        yield DoctorFinding("unfinished actions", "actions.jsonl", fault, hint, repairable=True, repaired=repaired)
 
 
 def _repair(store: Store, entry: JournalEntry, now: float) -> str:
@@ -109,7 +109,7 @@ def _repair_one(store: Store, action: Action, now: float) -> str:
 _SQLITE = b"SQLite format 3\x00"
 
 
-def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def documents(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report problems in what a person writes: settings, roles, work units, sessions."""
     yield from _as_findings("settings", load_config(layout)[1])
     listed, _, faults = list_roles(layout)
@@ -121,10 +121,10 @@ def documents(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
         try:
             msgspec.json.decode(files.read(path) or b"", type=WorkSession)
         except (*UNDECODABLE, files.StoreError) as error:
-            yield Finding("sessions", f"sessions/{path.name}", str(error), "fix the file or move it away")
+            yield DoctorFinding("sessions", f"sessions/{path.name}", str(error), "fix the file or move it away")
 
 
-def _old_names(layout: Layout) -> Iterator[Finding]:
+def _old_names(layout: Layout) -> Iterator[DoctorFinding]:
     """Report tools in settings and roles by names of before, as notes: they are understood for a release."""
     for path in (layout.config, layout.operator, *sorted(layout.roles.glob("*.md"))):
         try:
@@ -135,15 +135,15 @@ def _old_names(layout: Layout) -> Iterator[Finding]:
         for name in dict.fromkeys(renamed.named_in(table)):
             fault = f"the tool {name} is called {renamed.tool(name)} now"
             hint = "it goes on working in this release; write the new name"
-            yield Finding("names of tools", str(path.relative_to(layout.root)), fault, hint, NOTE)
+            yield DoctorFinding("names of tools", str(path.relative_to(layout.root)), fault, hint, NOTE)
 
 
-def _as_findings(check: str, problems: Iterable[Problem]) -> Iterator[Finding]:
+def _as_findings(check: str, problems: Iterable[Problem]) -> Iterator[DoctorFinding]:
     for problem in problems:
-        yield Finding(check, problem.where, problem.what, problem.hint or "fix the file")
+        yield DoctorFinding(check, problem.where, problem.what, problem.hint or "fix the file")
 
 
-def tasks(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def tasks(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report task folders that cannot be used, and workers that are lost."""
     index = TaskIndex(layout)
     index.refresh(now, {})
@@ -152,14 +152,14 @@ def tasks(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
     for view in index.live():
         if view.status is Status.LOST:
             hint = "the engine takes it up" if driven else "the next engine takes it up"
-            yield Finding("tasks", f"tasks/{view.spec.id}", "its worker is gone and left no result", hint, NOTE)
+            yield DoctorFinding("tasks", f"tasks/{view.spec.id}", "its worker is gone and left no result", hint, NOTE)
 
 
-def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def engine(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report where the lock, the heartbeat and the process disagree."""
     beat = read_json(layout.heartbeat, Heartbeat)
     if layout.heartbeat.exists() and beat is None:
-        yield Finding("engine", "heartbeat.json", "cannot be read", "the next beat writes it again", NOTE)
+        yield DoctorFinding("engine", "heartbeat.json", "cannot be read", "the next beat writes it again", NOTE)
     held = lease.is_held(layout)
     if beat is None:
         return
@@ -170,31 +170,31 @@ def engine(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
             f"nobody holds the lock; {'its process lives all the same' if alive else 'the engine ended without a word'}"
         )
         hint = f"end process {beat.pid}, then start an engine" if alive else "the next engine recovers"
-        yield Finding("engine", "heartbeat.json", fault, hint, PROBLEM if alive else NOTE)
+        yield DoctorFinding("engine", "heartbeat.json", fault, hint, PROBLEM if alive else NOTE)
     if not held:
         return
     holder = lease.read_lease(layout)
     if holder.epoch > beat.epoch > 0 or (holder.pid and beat.pid and holder.pid != beat.pid):
         fault = f"process {holder.pid} holds the lock, the heartbeat is of process {beat.pid}"
-        yield Finding("engine", "engine.lock", fault, "wait for a beat; if it stays, stop that process")
+        yield DoctorFinding("engine", "engine.lock", fault, "wait for a beat; if it stays, stop that process")
     view = derive_engine(lock_held=True, heartbeat=beat, process_state=process.state_letter(beat.pid), now=now)
     if view.life in (EngineLife.LATE, EngineLife.HUNG):
-        yield Finding("engine", "heartbeat.json", f"{view.life.value}: {view.why}", "stop it and start another")
+        yield DoctorFinding("engine", "heartbeat.json", f"{view.life.value}: {view.why}", "stop it and start another")
 
 
-def indexes(layout: Layout, now: float, fix: bool) -> Iterator[Finding]:
+def indexes(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report derived files that are not what their name says; they are made again when missing."""
     for path in sorted(layout.index.glob("[!.]*")):
         try:
             fault = _why_bad(path)
         except (files.StoreError, OSError) as error:
-            yield Finding("index", f"index/{path.name}", str(error))
+            yield DoctorFinding("index", f"index/{path.name}", str(error))
             continue
         if fault:
             if fix:
                 directories.remove(path)
             repaired = "removed; it is made again" if fix else ""
-            yield Finding("index", f"index/{path.name}", fault, repairable=True, repaired=repaired)
+            yield DoctorFinding("index", f"index/{path.name}", fault, repairable=True, repaired=repaired)
 
 
 def _why_bad(path: Path) -> str:
@@ -213,7 +213,7 @@ def _why_bad(path: Path) -> str:
     return ""
 
 
-Check = Callable[[Layout, float, bool], Iterator[Finding]]
+Check = Callable[[Layout, float, bool], Iterator[DoctorFinding]]
 
 CHECKS: dict[str, Check] = {
     "places": disk.places,
@@ -233,10 +233,10 @@ CHECKS: dict[str, Check] = {
 
 def examine(store: Store, *, now: float, fix: bool = False) -> DoctorReport:
     """Check a state folder; with `fix`, repair what can be. A check that fails is a finding itself."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     for name, check in CHECKS.items():
         try:
             findings += check(store.layout, now, fix)
         except (files.StoreError, OSError) as error:
-            findings.append(Finding(name, ".", f"could not be looked at: {error}"))
+            findings.append(DoctorFinding(name, ".", f"could not be looked at: {error}"))
     return DoctorReport(root=str(store.root), checked=tuple(CHECKS), findings=tuple(findings))

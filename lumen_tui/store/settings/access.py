@@ -17,19 +17,19 @@ BEGINNING = "lumen-access-"  # so that a scanner of secrets knows one
 _MOST_BYTES = 256 * 1024
 
 
-class Taken(Exception):
+class TokenRefused(Exception):
     """There is a token of this name, or there are too many."""
 
 
 def add(layout: Layout, name: str, scopes: frozenset[Scope], *, by: str, now: float, seconds: float) -> str:
-    """Return a new token, which is shown this once. Taken where the name has one that is still valid."""
+    """Return a new token, which is shown this once. TokenRefused where the name has one that is still valid."""
     token = f"{BEGINNING}{secrets.token_urlsafe(32)}"
     with locks.waiting_lock(layout.lock("operator")):
         valid = [entry for entry in _read(layout) if entry.expires > now]
         if any(entry.name == name for entry in valid):
-            raise Taken(f"{name} has a token: `access revoke {name}` ends it")
+            raise TokenRefused(f"{name} has a token: `access revoke {name}` ends it")
         if len(valid) >= MOST:
-            raise Taken(f"there are {MOST} tokens: revoke some first")
+            raise TokenRefused(f"there are {MOST} tokens: revoke some first")
         ordered = tuple(scope for scope in Scope if scope in scopes)
         _write(layout, [*valid, AccessToken(name, _digest(token), ordered, now, now + seconds, by)])
     return token

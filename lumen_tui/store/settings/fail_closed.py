@@ -29,7 +29,7 @@ from lumen_tui.model.roles import BLOCK_TOOLS
 from lumen_tui.model.toolservers import McpConfig
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings.layering import CLOSABLE, PROTECTIVE, Fault, RejectedSetting, TomlTable
+from lumen_tui.store.settings.layering import CLOSABLE, PROTECTIVE, RejectedSetting, SettingFault, TomlTable
 
 KEPT = (
     "what protects (sandbox, budgets, approvals, the web, mcp, models, memory, evolution) and schedules hold as they "
@@ -68,7 +68,7 @@ def effect_of(setting: RejectedSetting, *, known: bool) -> SettingEffect:
     """Return what applies meanwhile. `known`: whether the settings that were last read in full are known."""
     if not setting.policy:
         return SettingEffect.DEFAULT
-    if setting.fault is not Fault.BAD_VALUE or len(setting.keys) == 1 or setting.keys in _FLOOR:
+    if setting.fault is not SettingFault.BAD_VALUE or len(setting.keys) == 1 or setting.keys in _FLOOR:
         return SettingEffect.CLOSED
     return SettingEffect.LAST_GOOD if known and setting.keys[0] in _STAYING else SettingEffect.CLOSED
 

@@ -41,7 +41,7 @@ TomlTable = dict[str, object]
 Tables = list[tuple[str, TomlTable | None, str]]  # name of the file, its tables, its text
 
 
-class Fault(Enum):
+class SettingFault(Enum):
     """What is wrong with a setting. What is unknown may have been meant to forbid anything."""
 
     UNKNOWN_SECTION = auto()
@@ -53,7 +53,7 @@ class RejectedSetting(Struct, frozen=True):
     """A setting that is invalid, and so not in force."""
 
     keys: tuple[str, ...]
-    fault: Fault
+    fault: SettingFault
     policy: tuple[str, ...]  # the restricting sections that it concerns
     where: str  # file:line
     what: str
@@ -101,9 +101,9 @@ def _with(config: Config, keys: tuple[str, ...], value: object) -> TomlTable:
 
 def _rejection(keys: tuple[str, ...], reason: str, source: SettingsFile) -> RejectedSetting:
     """Return the rejection of a setting in a known section."""
-    fault = Fault.BAD_VALUE
+    fault = SettingFault.BAD_VALUE
     if not config_errors.is_known(Config, keys):
-        fault = Fault.UNKNOWN_SETTING
+        fault = SettingFault.UNKNOWN_SETTING
         reason = f"there is no such setting{config_errors.instead(Config, keys)}"
     return RejectedSetting(keys, fault, closes(keys), _where(keys, source), f"{_dotted(keys)}: {reason}")
 
@@ -115,7 +115,7 @@ def _unknown_section(section: str, value: object, source: SettingsFile) -> list[
     return [
         RejectedSetting(
             keys,
-            Fault.UNKNOWN_SECTION,
+            SettingFault.UNKNOWN_SECTION,
             policy=_policies(meant, keys),
             where=_where(keys, source),
             what=f"{_dotted(keys)}: there is no section [{one_line(section, 64)}]; {_instead(keys, meant)}",

@@ -21,7 +21,7 @@ _EVERYONE_TEXT = b'"*"'
 _OVERLAP = 64 * 1024  # bytes
 
 
-class Receipts:
+class SignalReceipts:
     """The receipts that count for one reader, from the end back to where an `upto` covers the rest.
 
     Receipts of signals after that one can be a little before it, where two read at the same moment.
@@ -93,14 +93,14 @@ def unread(memory: str, reader: str, limit: int, is_wanted: Callable[[Raw], bool
         return InboxPage()
     receipts = _open(f"{memory}/signal-receipts.jsonl")
     try:
-        return _walk(signals, Receipts(receipts, signals, reader), limit, is_wanted)
+        return _walk(signals, SignalReceipts(receipts, signals, reader), limit, is_wanted)
     finally:
         os.close(signals)
         if receipts >= 0:
             os.close(receipts)
 
 
-def _walk(signals: int, receipts: Receipts, limit: int, is_wanted: Callable[[Raw], bool] | None) -> InboxPage:
+def _walk(signals: int, receipts: SignalReceipts, limit: int, is_wanted: Callable[[Raw], bool] | None) -> InboxPage:
     page = InboxPage()
     seen = receipts.read  # each is shown once, even if it is there twice
     for offset, line in backwards.lines(signals):

@@ -16,7 +16,7 @@ _STEPS = frozenset({"go_back", "go_forward"})
 _NO_PLACES = frozenset({"help", "palette", "filters", "own_commands", "quit", "pause", "kill", *_STEPS})
 
 
-class Place(NamedTuple):
+class RoomPlace(NamedTuple):
     """A pane with its selected row, and the command that opened a screen from there, if one did."""
 
     scope: str
@@ -28,10 +28,10 @@ class Visits:
     """The places in the order in which one came to them, as a browser keeps them."""
 
     def __init__(self) -> None:
-        self._places: list[Place] = []
+        self._places: list[RoomPlace] = []
         self._at = -1
 
-    def came(self, place: Place) -> None:
+    def came(self, place: RoomPlace) -> None:
         """Add a place behind the present one, and forget those that came after; another row of a pane is the same."""
         here = self._places[self._at] if self._at >= 0 else None
         if here is not None and (here.scope, here.action) == (place.scope, place.action):
@@ -45,7 +45,7 @@ class Visits:
         """Return whether there is a place on that side."""
         return 0 <= self._at + by < len(self._places)
 
-    def step(self, by: int) -> Place:
+    def step(self, by: int) -> RoomPlace:
         """Go to the next place on that side."""
         self._at += by
         return self._places[self._at]
@@ -60,10 +60,10 @@ class PlacesHandler(Handler):
         self._stepping = False
         self.carry_out: Callable[[str], None] = lambda _: None  # a command by name; the table of handlers sets it
 
-    def _here(self, action: str = "") -> Place:
+    def _here(self, action: str = "") -> RoomPlace:
         rows = self.room.current.rows
         key = rows.view.key(rows.selected) if rows is not None and rows.selected is not None else ""
-        return Place(self.room.current.scope, key, action)
+        return RoomPlace(self.room.current.scope, key, action)
 
     def before(self, command: RoomCommand) -> None:
         """Remember where a command begins."""

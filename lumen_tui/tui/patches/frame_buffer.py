@@ -32,14 +32,14 @@ _BLANKS = re.compile("( {9,})")  # to write so many takes more bytes than to era
 _SURE = re.compile(r"[ -\u058f\u2000-\u2bff]*")  # characters that have a cell of their own, but for a few wide signs
 
 
-class Skills(NamedTuple):
+class TerminalSkills(NamedTuple):
     """What a terminal has shown that it does; not every one does."""
 
     repeats: bool = False  # a character (REP)
     straight: bool = False  # a line feed goes straight down, and not to the first column
 
 
-class Line(NamedTuple):
+class FrameLine(NamedTuple):
     """What is in each cell of a line (nothing in the second half of a wide character), and how it is drawn."""
 
     texts: list[str]
@@ -60,7 +60,7 @@ def _cells(text: str) -> tuple[str, list[str]]:
     return marks, cells
 
 
-def _line(strips: Iterable[Strip], colours: ColorSystem, width: int) -> Line:
+def _line(strips: Iterable[Strip], colours: ColorSystem, width: int) -> FrameLine:
     texts: list[str] = []
     pens: list[Pen] = []
     for text, style, _ in chain.from_iterable(strips):
@@ -70,7 +70,7 @@ def _line(strips: Iterable[Strip], colours: ColorSystem, width: int) -> Line:
         texts += cells
         pens += [pen_of(style, colours)] * len(cells)
     missing = width - len(texts)
-    return Line([*texts[:width], *[" "] * missing], [*pens[:width], *[PLAIN] * missing])
+    return FrameLine([*texts[:width], *[" "] * missing], [*pens[:width], *[PLAIN] * missing])
 
 
 @lru_cache(maxsize=4096)
@@ -79,13 +79,13 @@ def _is_odd(text: str) -> bool:
     return len(text) != 1 or not _SURE.fullmatch(text) or cell_len(text) != 1
 
 
-def _differing(new: Line, old: Line) -> Iterator[int]:
+def _differing(new: FrameLine, old: FrameLine) -> Iterator[int]:
     for x, (text, before, pen, pen_before) in enumerate(zip(new.texts, old.texts, new.pens, old.pens, strict=True)):
         if text != before or (pen != pen_before and (text != " " or pen.blank != pen_before.blank)):
             yield x
 
 
-def _changed(new: Line, old: Line) -> list[range]:
+def _changed(new: FrameLine, old: FrameLine) -> list[range]:
     """Return the runs of cells to be sent: with all of a wide character, and with odd neighbours."""
     runs: list[range] = []
     for x in _differing(new, old):
@@ -102,7 +102,7 @@ def _changed(new: Line, old: Line) -> list[range]:
     return runs
 
 
-def _is_near(line: Line, stop: int, start: int) -> bool:
+def _is_near(line: FrameLine, stop: int, start: int) -> bool:
     """Return whether what stands between two runs is drawn with the pen that draws on both sides of it."""
     return start <= stop or (start - stop <= _NEAR and _alike(line, stop - 1, start + 1)[0] > start)
 
@@ -117,7 +117,7 @@ class Piece(NamedTuple):
     stop: int | None
 
 
-def _pieces(y: int, cells: range, line: Line, repeats: bool) -> Iterator[Piece]:
+def _pieces(y: int, cells: range, line: FrameLine, repeats: bool) -> Iterator[Piece]:
     """Divide a run of cells into what is drawn alike."""
     x, width = cells.start, len(line.texts)
     while x < cells.stop:
@@ -142,7 +142,7 @@ def _repeated(match: re.Match[str]) -> str:
     return short if len(short.encode()) < len(text.encode()) else text
 
 
-def _alike(line: Line, start: int, stop: int) -> tuple[int, Pen]:
+def _alike(line: FrameLine, start: int, stop: int) -> tuple[int, Pen]:
     """Return how far one pen reaches from a cell on, and which. Blank cells look the same with many a pen."""
     texts, pens, pen, x = line.texts, line.pens, line.pens[start], start
     drawn = False  # whether this pen has drawn more than blanks
@@ -218,9 +218,9 @@ class FrameBuffer:
 
     def __init__(self, width: int, height: int) -> None:
         self.size = width, height
-        self.skills = Skills()
-        self._wanted: dict[int, Line] = {}
-        self._shown: dict[int, Line] = {}  # a line that is not in it shows nobody knows what
+        self.skills = TerminalSkills()
+        self._wanted: dict[int, FrameLine] = {}
+        self._shown: dict[int, FrameLine] = {}  # a line that is not in it shows nobody knows what
         self._news: dict[int, int] = {}  # lines that may differ, with the number of the frame that brought them
         self._frames = 0
 

@@ -13,7 +13,7 @@ from textual.app import App
 from textual.geometry import Offset
 
 from lumen_tui.tui.patches.flow_control import FlowControl
-from lumen_tui.tui.patches.frame_buffer import FrameBuffer, Skills
+from lumen_tui.tui.patches.frame_buffer import FrameBuffer, TerminalSkills
 
 ANSWER, _ASK = "\x1b[0n", "\x1b[5n"  # DSR: are you well, I am
 _LAST_ANSWER = 0.3  # seconds
@@ -43,7 +43,7 @@ class Painter:
         self._app, self._told = app, told
         self._outlet: Outlet | None = None  # none while the terminal is another program's
         self._frame, self._cursor = FrameBuffer(0, 0), Offset()
-        self._skills = Skills()
+        self._skills = TerminalSkills()
         self._flow = FlowControl()
         self._held = False  # something is still to be sent
         self._answered = Event()
@@ -116,7 +116,7 @@ class Painter:
     def take_cursor(self, place: Offset) -> None:
         """Learn from where the cursor is what the terminal does."""
         straight = place.y == _BELOW and place.x in (_DRAWN, _REPEATED)
-        self._skills = self._frame.skills = Skills(place.x == _REPEATED, straight)
+        self._skills = self._frame.skills = TerminalSkills(place.x == _REPEATED, straight)
 
     def _learn(self) -> None:
         was_slow = self._flow.slow

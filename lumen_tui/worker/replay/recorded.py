@@ -77,7 +77,7 @@ class RecordedCall(Struct, frozen=True):
         return not any(_is_altered(text) for text in _texts(self.arguments))
 
 
-class Attempt(Struct, frozen=True):
+class RecordedAttempt(Struct, frozen=True):
     """The calls of one attempt. `goes_on`: how many calls of the attempts before its conversation had; -1: none."""
 
     number: int
@@ -88,7 +88,7 @@ class Attempt(Struct, frozen=True):
 class Record(Struct, frozen=True):
     """The whole record. `missing` says what is not in it, `broken` where it contradicts itself."""
 
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[RecordedAttempt, ...] = ()
     missing: tuple[str, ...] = ()
     broken: str = ""
 
@@ -108,7 +108,7 @@ def read(layout: Layout, folder: Path, spec: Spec) -> Record:
     """Return what is on record of the task in `folder`."""
     events = list(events_of(folder))
     numbers = sorted({event.attempt for event in events if event.kind in ("started", "call")})
-    attempts: list[Attempt] = []
+    attempts: list[RecordedAttempt] = []
     missing: list[str] = []
     count = 0
     for number in numbers:
@@ -122,7 +122,7 @@ def read(layout: Layout, folder: Path, spec: Spec) -> Record:
             count -= 1
         calls, gap, broken = _paired(marks, session_calls, count, last=number == numbers[-1])
         missing += [f"{gap} of attempt {number}"] * bool(gap)
-        attempts.append(Attempt(number, calls, goes_on))
+        attempts.append(RecordedAttempt(number, calls, goes_on))
         if broken:
             return Record(tuple(attempts), tuple(missing), f"attempt {number}: {broken}")
         count += len(calls)
@@ -134,7 +134,7 @@ def read(layout: Layout, folder: Path, spec: Spec) -> Record:
     return Record(tuple(attempts), tuple(missing))
 
 
-def _waited(attempt: Attempt, first: SessionCall) -> bool:
+def _waited(attempt: RecordedAttempt, first: SessionCall) -> bool:
     """Return whether an attempt ended as its last call waited, for which the next one has that first call."""
     if not attempt.calls or not attempt.calls[-1].marks.waits:
         return False

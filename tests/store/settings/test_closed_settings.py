@@ -20,7 +20,7 @@ from lumen_tui.providers.vendors.endpoints import BUILT_IN
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_and_keep, load_config
 from lumen_tui.store.settings.fail_closed import SettingEffect, closing_sections, effect_of
-from lumen_tui.store.settings.layering import Fault, layered
+from lumen_tui.store.settings.layering import SettingFault, layered
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
@@ -127,14 +127,14 @@ def test_what_nobody_knows_closes_the_section_it_may_have_been_meant_for(
 
 
 FAULTS = {
-    '[sandbox]\nREQUIRE = "landlock"': (Fault.UNKNOWN_SETTING, SettingEffect.CLOSED),
-    '[sandbox]\nrequire = "landlok"': (Fault.BAD_VALUE, SettingEffect.CLOSED),
-    "[sandbox]\nmemory_mb = -1": (Fault.BAD_VALUE, SettingEffect.LAST_GOOD),
-    "[budget]\nday_usd = -1": (Fault.BAD_VALUE, SettingEffect.LAST_GOOD),
-    "[security]\nx = 1": (Fault.UNKNOWN_SECTION, SettingEffect.CLOSED),
-    "[approvals]\nask = 3": (Fault.BAD_VALUE, SettingEffect.CLOSED),
-    "[rooms]\nx = 1": (Fault.UNKNOWN_SECTION, SettingEffect.DEFAULT),
-    "[evolution]\nfile_kb = 0": (Fault.BAD_VALUE, SettingEffect.DEFAULT),
+    '[sandbox]\nREQUIRE = "landlock"': (SettingFault.UNKNOWN_SETTING, SettingEffect.CLOSED),
+    '[sandbox]\nrequire = "landlok"': (SettingFault.BAD_VALUE, SettingEffect.CLOSED),
+    "[sandbox]\nmemory_mb = -1": (SettingFault.BAD_VALUE, SettingEffect.LAST_GOOD),
+    "[budget]\nday_usd = -1": (SettingFault.BAD_VALUE, SettingEffect.LAST_GOOD),
+    "[security]\nx = 1": (SettingFault.UNKNOWN_SECTION, SettingEffect.CLOSED),
+    "[approvals]\nask = 3": (SettingFault.BAD_VALUE, SettingEffect.CLOSED),
+    "[rooms]\nx = 1": (SettingFault.UNKNOWN_SECTION, SettingEffect.DEFAULT),
+    "[evolution]\nfile_kb = 0": (SettingFault.BAD_VALUE, SettingEffect.DEFAULT),
 }
 
 

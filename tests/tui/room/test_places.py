@@ -14,7 +14,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.layout import Layout
-from lumen_tui.tui.handlers.places import Place, Visits
+from lumen_tui.tui.handlers.places import RoomPlace, Visits
 
 
 def scope(room: Any) -> str:
@@ -24,14 +24,14 @@ def scope(room: Any) -> str:
 def test_places_are_kept_as_a_browser_keeps_them() -> None:
     visits = Visits()
     for name in ("workers", "signals", "decay"):
-        visits.came(Place(name, "1"))
-    visits.came(Place("decay", "7"))
-    assert visits.step(-1) == Place("signals", "1") and visits.step(1) == Place("decay", "7")
+        visits.came(RoomPlace(name, "1"))
+    visits.came(RoomPlace("decay", "7"))
+    assert visits.step(-1) == RoomPlace("signals", "1") and visits.step(1) == RoomPlace("decay", "7")
     visits.step(-1)
-    visits.came(Place("discoveries", "2"))
-    assert not visits.can_step(1) and visits.step(-1) == Place("signals", "1")
+    visits.came(RoomPlace("discoveries", "2"))
+    assert not visits.can_step(1) and visits.step(-1) == RoomPlace("signals", "1")
     for number in range(300):
-        visits.came(Place(f"pane {number}", ""))
+        visits.came(RoomPlace(f"pane {number}", ""))
     assert len(visits._places) == 100 and visits.can_step(-99)
 
 

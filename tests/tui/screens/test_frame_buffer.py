@@ -27,7 +27,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from lumen_tui.tui.panes.base import _differs
-from lumen_tui.tui.patches.frame_buffer import FrameBuffer, Skills
+from lumen_tui.tui.patches.frame_buffer import FrameBuffer, TerminalSkills
 
 WIDTH, HEIGHT = 24, 3
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
@@ -73,7 +73,7 @@ FRAMES = st.lists(
 )  # fmt: skip
 
 
-@given(FRAMES, st.builds(Skills, st.booleans(), st.booleans()))
+@given(FRAMES, st.builds(TerminalSkills, st.booleans(), st.booleans()))
 def test_the_changes_show_what_the_whole_frame_would_show(frames, skills) -> None:
     emulator, frame = Emulator(WIDTH, HEIGHT), FrameBuffer(WIDTH, HEIGHT)
     frame.skills = skills
@@ -96,7 +96,7 @@ def test_the_changes_show_what_the_whole_frame_would_show(frames, skills) -> Non
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 def test_tmux_shows_what_the_whole_frame_would_show(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     chance, frame, file = random.Random(16), FrameBuffer(WIDTH, HEIGHT), tmp_path / "sent"  # noqa: S311
-    frame.skills = Skills(straight=True)
+    frame.skills = TerminalSkills(straight=True)
     inks = [Style(color=Color.from_rgb(n, 90, 90)) for n in (10, 20, 30)]
     data = ""
     for _ in range(200):
@@ -157,7 +157,7 @@ def test_where_many_colours_alternate_each_is_set_once() -> None:
 def lines_below_each_other(straight: bool) -> str:
     """Return what is sent where three words below each other come into the middle of an empty screen."""
     frame = FrameBuffer(WIDTH, 3)
-    frame.skills = Skills(straight=straight)
+    frame.skills = TerminalSkills(straight=straight)
     frame.take(whole([strip([])] * 3), CONSOLE)
     frame.changes(math.inf, (0, 0))
     frame.take(whole([strip([(f"{' ' * 12}{word}", None)]) for word in ("one", "two", "six")]), CONSOLE)
