@@ -21,6 +21,7 @@ from lumen_tui.model.records import DiscoveryRow, SignalRow
 from lumen_tui.model.roles import Role
 from lumen_tui.model.schedule_runs import Upcoming
 from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.themes import OwnTheme
 from lumen_tui.model.transitions import OpenItem
 from lumen_tui.model.work import WorkUnit
 
@@ -161,6 +162,7 @@ class Snapshot(Struct, frozen=True):
     fading: Sequence[DecayForecast] = ()  # active and unprotected, soonest first
     roles: tuple[Role, ...] = ()
     retired: tuple[str, ...] = ()
+    themes: tuple[OwnTheme, ...] = ()
     work: tuple[WorkUnit, ...] = ()
     work_percent: dict[str, int] = field(default_factory=dict)  # of those in progress, as far as a signal names it
     lanes: tuple[str, ...] = ()

@@ -41,6 +41,7 @@ from lumen_tui.store.memory.relays import RelayIndex
 from lumen_tui.store.sessions.hook_events import ProgressMonitor
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_custom_tools, list_roles, python_files
+from lumen_tui.store.settings.themes import list_themes, theme_files
 from lumen_tui.store.settings.toolservers import server_problems
 from lumen_tui.store.signals.signal_index import SignalIndex
 from lumen_tui.store.tasks import pauses
@@ -87,6 +88,10 @@ class ChangedTasks:
 def _folder_missing(message: str) -> list[Problem]:
     hint = "bring it back, or start again: what is typed into a room or a command is kept nowhere"
     return [Problem("state folder", message, hint)]
+
+
+def _setting_files(layout: Layout) -> list[Path]:
+    return [layout.config, layout.operator, layout.roles, layout.retired_roles]
 
 
 def _role_files(layout: Layout) -> list[Path]:
@@ -145,9 +150,7 @@ class SnapshotReader:
         self.tasks = TaskIndex(layout)
         self._dismissed = Dismissals(layout)
         self._task_news = ChangedTasks(layout)
-        self._config = Stamped(
-            lambda: [layout.config, layout.operator, layout.roles, layout.retired_roles], lambda: load_config(layout)
-        )
+        self._config = Stamped(lambda: _setting_files(layout), lambda: load_config(layout))
         self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
         self._tools = Stamped(
             lambda: [
@@ -156,6 +159,7 @@ class SnapshotReader:
             ],
             lambda: _tool_problems(layout),
         )
+        self._themes = Stamped(lambda: [layout.themes, *theme_files(layout)], lambda: list_themes(layout))
         self._work = UnitIndex(layout, self.signals)
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
         self._beat = Stamped(lambda: [layout.heartbeat], lambda: read_json(layout.heartbeat, Heartbeat))
@@ -210,17 +214,15 @@ class SnapshotReader:
             self._config,
             self._roles,
             self._tools,
+            self._themes,
             self._work,
             self._loop,
             self._beat,
             self._wake,
             self._packets,
+            *(self._kill, self._pause, self._pauses, self._evolution),
         ):
             part.refresh()
-        self._kill.refresh()
-        self._pause.refresh()
-        self._pauses.refresh()
-        self._evolution.refresh()
         self._approvals.refresh(now)
         self._expired.refresh()
         self._dismissed.refresh()
@@ -295,7 +297,6 @@ class SnapshotReader:
         live, problems = self.tasks.live(), self._problems(now)
         spend = self._spend(now, live)
         needs = self._attention(live, spend, problems, now)
-        paused = pauses.words(self._pause.value, self._pauses.value, now)
         return Snapshot(
             root=str(self.layout.root),
             taken=now,
@@ -313,6 +314,7 @@ class SnapshotReader:
             fading=self.nodes.fading(self.config.memory.decay.rule, now),
             roles=tuple(self._roles.value[0]),
             retired=tuple(self._roles.value[1]),
+            themes=self._themes.value[0],
             work=self._work.units(),
             work_percent=self._work.percent(),
             lanes=self._work.lanes(),
@@ -328,7 +330,7 @@ class SnapshotReader:
             gone=self._missing_reason,
             demo=_demo(self.layout),
             loading=min(self.signals.share, self.nodes.share),
-            paused=paused,
+            paused=(paused := pauses.words(self._pause.value, self._pauses.value, now)),
             standing=self._conditions(live, paused, now),
             revisions=self._revisions(),
             hooks=self._progress.hooks.view,
@@ -392,6 +394,7 @@ class SnapshotReader:
             *self._roles.value[2],
             *unreached(self._roles.value[0], beat.sandbox if (beat := self._engine.heartbeat) else ""),
             *self._tools.value,
+            *self._themes.value[1],
             *self._work.problems,
             *self.tasks.problems.values(),
         ]
@@ -412,6 +415,7 @@ class SnapshotReader:
             engine=self._engine_revision + self._kill.revision + self._pause.revision,
             problems=self._evolution.revision
             + self._config.revision
+            + self._themes.revision
             + self._pauses.revision
             + self._work.revision
             + self._archive.revision

@@ -126,6 +126,7 @@ class Layout:
         self.done_approvals = root / "approvals" / "done"
         self.custom_tools = root / "custom-tools"
         self.skills = root / "skills"
+        self.themes = root / "themes"  # a person's own colours of the room
         self.accepted = root / "accepted"  # definitions of tools that are not ours
         self.definition_texts = root / "accepted" / "definitions"
         self.accepted_tools = root / "accepted" / "accepted.json"  # those that a person accepted

@@ -25,6 +25,7 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.themes import LUMEN, PLAIN
 from lumen_tui.storage import integrity
 from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bell import TerminalMouth
@@ -118,9 +119,8 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self._filters += [*self._plain, Guard()]
         self._bridge: Bridge | None = None
         self._lent_until = 0.0  # monotonic: before this the terminal is, or was just now, an editor's
-        for own in theme.themes():
-            self.register_theme(own)
-        self.choose_theme(theme.LUMEN)
+        theme.offer(self, ())
+        self.choose_theme(LUMEN)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.variable_defaults()
@@ -211,15 +211,10 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if self._exit or not self.is_running:
             return
         first = self.room.snapshot.loading < 1 <= snapshot.loading
-        configured = (snapshot.config.keys, snapshot.config.room.theme)
+        configured = (snapshot.config.keys, snapshot.config.room.theme, snapshot.themes)
         if configured != self._configured:
             self._configured = configured
-            self.set_keymap(keymap(snapshot.config.keys))
-            self.choose_theme(snapshot.config.room.theme)
-            if slip := slip_in(snapshot.config.keys) or theme.slip_in(
-                snapshot.config.room.theme, self.available_themes
-            ):
-                self._tell(slip)
+            _take_settings(self, snapshot)
         self.room.show(snapshot, self.clock())
         for screen in self._above():
             screen.show(snapshot)
@@ -293,7 +288,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
     def choose_theme(self, name: str) -> None:
         """Draw in the colours of a theme from now on; one that there is not changes nothing."""
         if self.mono:
-            name = theme.PLAIN
+            name = PLAIN
         if name in self.available_themes:
             self.theme = name
         self.look = theme.look(self.current_theme, self.lean, self.mono, spoken=self.accessible)
@@ -327,3 +322,15 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
             return
         way_out.begin(128 + number)
         self.exit(128 + number, return_code=128 + number)
+
+
+def _take_settings(app: LumenApp, snapshot: Snapshot) -> None:
+    """Take keys and colours as the files have them now."""
+    keys, name, before = snapshot.config.keys, snapshot.config.room.theme, app.current_theme
+    app.set_keymap(keymap(keys))
+    theme.offer(app, snapshot.themes)
+    app.choose_theme(name)
+    if app.current_theme != before:
+        app.refresh_css(animate=False)  # a theme that has other colours now keeps its name
+    if slip := slip_in(keys) or theme.slip_in(name, app.available_themes):
+        app._tell(slip)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import PurePath
+from typing import Any
 
 import msgspec
 from rich.style import Style
-from textual.theme import Theme
+from textual.app import App
+from textual.theme import BUILTIN_THEMES, Theme
 
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
+from lumen_tui.model.themes import DARK, LIGHT, LUMEN, PALE, OwnTheme, Palette
 from lumen_tui.storage.shipped import shipped
-
-LUMEN, LIGHT, PLAIN = "lumen", "lumen-light", "ansi-dark"
 
 
 class Ink(msgspec.Struct, frozen=True):
@@ -81,22 +82,20 @@ class Appearance(msgspec.Struct, frozen=True):
     spoken: bool = False  # each state is a word, for whoever has the screen read to them
 
 
-def _coloured(text: str, strong: str, muted: str, faint: str, accent: str, bad: str, good: str) -> Ink:
+def _coloured(palette: Palette) -> Ink:
     return Ink(
-        text=Style(color=text),
-        strong=Style(color=strong, bold=True),
-        muted=Style(color=muted),
-        faint=Style(color=faint),
-        accent=Style(color=accent),
-        loud=Style(color=accent, bold=True),
-        bad=Style(color=bad),
-        heading=Style(color=text, bold=True),
-        good=Style(color=good, bold=True),
+        text=Style(color=palette.text),
+        strong=Style(color=palette.strong, bold=True),
+        muted=Style(color=palette.muted),
+        faint=Style(color=palette.faint),
+        accent=Style(color=palette.accent),
+        loud=Style(color=palette.accent, bold=True),
+        bad=Style(color=palette.bad),
+        heading=Style(color=palette.text, bold=True),
+        good=Style(color=palette.good, bold=True),
     )
 
 
-_DARK = _coloured("#c8cdd5", "#eef1f5", "#7d8590", "#444c56", "#e8b45c", "#e5686f", "#8fbf7f")
-_PALE = _coloured("#32363c", "#101214", "#6b727b", "#b4b9c0", "#9a5b00", "#b3261e", "#2f7d32")
 _MONO = Ink(
     text=Style(), strong=Style(bold=True), muted=Style(dim=True), faint=Style(dim=True),
     accent=Style(bold=True), loud=Style(bold=True), bad=Style(bold=True), heading=Style(bold=True),
@@ -113,34 +112,55 @@ _FALLBACK = {
     "room-frame": "ansi_bright_black", "room-bar": "ansi_default", "room-muted": "ansi_bright_black",
     "room-text": "ansi_default", "room-accent": "ansi_yellow", "room-bad": "ansi_red",
 }  # fmt: skip
-_DARK_NAMES = {
-    "room-frame": "#3b434d", "room-bar": "#131b24", "room-muted": "#7d8590",
-    "room-text": "#c8cdd5", "room-accent": "#e8b45c", "room-bad": "#e5686f",
-}  # fmt: skip
-_PALE_NAMES = {
-    "room-frame": "#c3c8ce", "room-bar": "#e9ebee", "room-muted": "#6b727b",
-    "room-text": "#32363c", "room-accent": "#9a5b00", "room-bad": "#b3261e",
-}  # fmt: skip
 
 
-def themes() -> tuple[Theme, Theme]:
+class RoomTheme(Theme):
+    """A theme that has a colour for all that the room draws."""
+
+    def __init__(self, name: str, palette: Palette) -> None:
+        self.palette = palette
+        super().__init__(
+            name=name,
+            primary=palette.accent,
+            secondary=palette.muted,
+            accent=palette.accent,
+            warning=palette.accent,
+            error=palette.bad,
+            success=palette.text,
+            foreground=palette.text,
+            background=palette.ground,
+            surface=palette.surface,
+            panel=palette.panel,
+            dark=palette.dark,
+            text_alpha=1.0,
+            variables=_variables(palette),
+        )
+
+
+def _variables(palette: Palette) -> dict[str, str]:
+    return {
+        "room-frame": palette.frame, "room-bar": palette.bar, "room-muted": palette.muted, "room-text": palette.text,
+        "room-accent": palette.accent, "room-bad": palette.bad,
+        "input-cursor-background": palette.accent, "input-cursor-foreground": palette.ground,
+        "input-selection-background": f"{palette.accent} 30%", "border": palette.frame,
+        "border-blurred": palette.frame, "block-cursor-background": palette.accent,
+        "block-cursor-foreground": palette.ground,
+    }  # fmt: skip
+
+
+def themes() -> tuple[RoomTheme, RoomTheme]:
     """Return the room's own two themes."""
-    dark = Theme(
-        name=LUMEN, primary="#e8b45c", secondary="#7d8590", accent="#e8b45c", warning="#e8b45c", error="#e5686f",
-        success="#c8cdd5", foreground="#c8cdd5", background="#0f1217", surface="#12161c", panel="#171d25",
-        dark=True, text_alpha=1.0,
-        variables={
-            **_DARK_NAMES, "input-cursor-background": "#e8b45c", "input-cursor-foreground": "#0f1217",
-            "input-selection-background": "#e8b45c 30%", "border": "#3b434d", "border-blurred": "#3b434d",
-            "block-cursor-background": "#e8b45c", "block-cursor-foreground": "#0f1217",
-        },
-    )  # fmt: skip
-    pale = Theme(
-        name=LIGHT, primary="#9a5b00", secondary="#6b727b", accent="#9a5b00", warning="#9a5b00", error="#b3261e",
-        success="#32363c", foreground="#32363c", background="#fbfbfa", surface="#f4f5f6", panel="#e9ebee",
-        dark=False, text_alpha=1.0, variables={**_PALE_NAMES, "border": "#c3c8ce", "border-blurred": "#c3c8ce"},
-    )  # fmt: skip
-    return dark, pale
+    return RoomTheme(LUMEN, DARK), RoomTheme(LIGHT, PALE)
+
+
+def offer(app: App[Any], own: Iterable[OwnTheme]) -> None:
+    """Offer Textual's themes and the room's, with an operator's own over them. One that went stays while it is used."""
+    shipped = {**BUILTIN_THEMES, **{each.name: each for each in themes()}}
+    offered = {**shipped, **{each.name: RoomTheme(each.name, each.palette) for each in own}}
+    for name in app.available_themes.keys() - offered.keys() - {app.theme}:
+        app.unregister_theme(name)
+    for each in offered.values():
+        app.register_theme(each)
 
 
 def slip_in(name: str, known: Iterable[str]) -> str:
@@ -171,24 +191,15 @@ def look(theme: Theme, lean: bool, mono: bool, *, spoken: bool = False) -> Appea
         return Appearance(_MONO, shapes, spoken)
     if theme.ansi:
         return Appearance(_ANSI, shapes)
-    if theme.name in (LUMEN, LIGHT):
-        return Appearance(_DARK if theme.dark else _PALE, shapes)
-    return Appearance(_foreign(theme), shapes)
+    return Appearance(_coloured(theme.palette if isinstance(theme, RoomTheme) else _foreign(theme)), shapes)
 
 
-def _foreign(theme: Theme) -> Ink:
-    """Return the ink for one of Textual's own themes: the room's greys, the theme's text, accent and error."""
+def _foreign(theme: Theme) -> Palette:
+    """Return the palette for one of Textual's own themes: the room's greys, the theme's text, accent and error."""
     base = theme.to_color_system().generate()
-    muted, faint = ("#7d8590", "#4c545e") if theme.dark else ("#6b727b", "#b4b9c0")
-    return _coloured(
-        base["foreground"][:7],
-        base["foreground"][:7],
-        muted,
-        faint,
-        base["accent"][:7],
-        base["error"][:7],
-        base["success"][:7],
-    )
+    text, accent, bad, good = (base[name][:7] for name in ("foreground", "accent", "error", "success"))
+    muted, faint = ("#7d8590", "#4c545e") if theme.dark else (PALE.muted, PALE.faint)
+    return Palette(text=text, strong=text, muted=muted, faint=faint, accent=accent, bad=bad, good=good)
 
 
 def style_files() -> list[str | PurePath]:
@@ -196,4 +207,4 @@ def style_files() -> list[str | PurePath]:
     return [*sorted(shipped("styles").glob("*.tcss"))]
 
 
-NO_APPEARANCE = Appearance(_DARK)  # for a list outside the room's own app
+NO_APPEARANCE = Appearance(_coloured(DARK))  # for a list outside the room's own app

@@ -27,7 +27,7 @@ def layout_names(root: Path) -> set[str]:
         layout.role("name"),
         layout.retired_role("name"),
     ]
-    made += [layout.prompt("name")]
+    made += [layout.prompt("name"), layout.themes / "name.toml"]
     made += [path_of(layout, "name"), relays.folder(layout), relays.path_of(layout, "name")]
     made += [layout.approval("tsk-1"), decision_path(layout, "tsk-1"), acted_path(layout, "tsk-1")]
     made += [layout.custom_tool("name"), layout.custom_tools / "name.py", seen_file(layout, "name")]

@@ -45,7 +45,7 @@ def test_every_path_with_a_name_is_a_file_or_a_known_folder() -> None:
     named = {str(path.relative_to("/s")) for path in vars(Layout(Path("/s"))).values() if isinstance(path, Path)}
     evolved = {"evolved/versions", "evolved/versions.git"}
     made_when_needed = {
-        "sessions/ended", "sessions/operators", "sessions/rooms", "memory/cleanups", "replays", "skills",
+        "sessions/ended", "sessions/operators", "sessions/rooms", "memory/cleanups", "replays", "skills", "themes",
         "tasks/.changes", *evolved,
     }  # fmt: skip
     assert named - set(NAMES) - set(FOLDERS) - made_when_needed == {"."}

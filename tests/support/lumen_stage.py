@@ -11,6 +11,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from lumen_tui.model.text import is_safe
+from lumen_tui.model.themes import LUMEN
 from lumen_tui.tui import theme
 from lumen_tui.tui.patches.type_ahead import TypeAhead
 
@@ -35,7 +36,7 @@ class Stage(TypeAhead, App[None]):
     def on_mount(self) -> None:
         for each in theme.themes():
             self.register_theme(each)
-        self.theme = theme.LUMEN
+        self.theme = LUMEN
         self.push_screen(self.sheet, self.answers.append)
 
     def copy_to_clipboard(self, text: str) -> None:

@@ -18,7 +18,7 @@ from lumen_tui.tui.kit.lines import Pointed, changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
 from lumen_tui.tui.room_command import ROWS
-from lumen_tui.tui.theme import Appearance, Shapes
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance, Shapes
 
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
@@ -43,6 +43,34 @@ class RowView(Protocol[Row]):
 
     def fields(self, row: Row) -> Mapping[str, str]:
         """Values by name, for `field:value` in a filter."""
+
+
+class Rows(Generic[R]):
+    """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`. Ages are counted up to `now`."""
+
+    def __init__(self, look: Appearance = NO_APPEARANCE, now: float = 0.0) -> None:
+        self.look = look
+        self.now = now
+
+    def key(self, row: R) -> str:
+        """Return the id of a row."""
+        raise NotImplementedError
+
+    def line(self, row: R, width: int, selected: bool, marked: bool) -> list[Segment]:
+        """Return the row on `width` cells."""
+        raise NotImplementedError
+
+    def more(self, row: R, width: int) -> list[Segment]:
+        """Return the second line of the selected row, where the list shows one."""
+        return [Segment(" " * width)]
+
+    def words(self, row: R) -> str:
+        """Return what a filter looks through."""
+        raise NotImplementedError
+
+    def fields(self, row: R) -> Mapping[str, str]:
+        """Values by name, for `field:value` in a filter."""
+        return {}
 
 
 class LineList(Pointed, Generic[R], can_focus=True):
@@ -134,6 +162,8 @@ class LineList(Pointed, Generic[R], can_focus=True):
 
     def _strip(self, y: int) -> Strip:
         look = appearance_of(self.app)
+        if isinstance(self.view, Rows):
+            self.view.look = look  # which another theme, or a slow line, has changed since the list was opened
         if not len(self.model):
             empty = self.empty if isinstance(self.empty, str) else self.empty()
             text = f"Nothing matches the filter; {key_of(self, 'back')} shows all rows." if self.filter_text else empty

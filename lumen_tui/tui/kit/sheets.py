@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -21,10 +20,10 @@ from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.jobs import Loader, submit
 from lumen_tui.tui.kit.keys import pair_of
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.line_list import Rows as Rows
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
 from lumen_tui.tui.room_command import RoomCommand
-from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 R = TypeVar("R")
 
@@ -41,34 +40,6 @@ def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
             yield Facts()
             yield Static(classes="prompt")
     yield from parts[-1:]
-
-
-class Rows(Generic[R]):
-    """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`. Ages are counted up to `now`."""
-
-    def __init__(self, look: Appearance = NO_APPEARANCE, now: float = 0.0) -> None:
-        self.look = look
-        self.now = now
-
-    def key(self, row: R) -> str:
-        """Return the id of a row."""
-        raise NotImplementedError
-
-    def line(self, row: R, width: int, selected: bool, marked: bool) -> list[Segment]:
-        """Return the row on `width` cells."""
-        raise NotImplementedError
-
-    def more(self, row: R, width: int) -> list[Segment]:
-        """Return the second line of the selected row, where the list shows one."""
-        return [Segment(" " * width)]
-
-    def words(self, row: R) -> str:
-        """Return what a filter looks through."""
-        raise NotImplementedError
-
-    def fields(self, row: R) -> Mapping[str, str]:
-        """Values by name, for `field:value` in a filter."""
-        return {}
 
 
 class ListSheet(DetailScreen[Result], Generic[Result, R]):

@@ -229,7 +229,9 @@ class SettingsScreen(LoadedSheet[Setting, Sequence[Setting]]):
             else:
                 self._do(request)
 
-        themes = sorted(self.app.available_themes, key=lambda name: (not name.startswith("lumen"), name))
+        own = {each.name for each in self._snapshot.themes}
+        order = {name: (name not in own, not name.startswith("lumen"), name) for name in self.app.available_themes}
+        themes = sorted(order, key=order.__getitem__)
         self.app.push_screen(SettingForm(setting, self._snapshot.config, themes, tried), chosen)
 
     def _read_on(self, setting: Setting) -> None:
