@@ -39,6 +39,8 @@ class DecayForecast(Struct, frozen=True):
     score: float
     fades_at: float
     touched: float
+    kind: str = ""  # the type of the node
+    wu_id: str = ""
 
 
 class DecayView(Struct, frozen=True):

@@ -258,6 +258,8 @@ class DecayList(_IndexedRows[DecayForecast]):
             score=decay.score(self._now - row.touched, self._rule),
             fades_at=decay.fades_at(row.touched, self._rule),
             touched=row.touched,
+            kind=node.type,
+            wu_id=node.wu_id,
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -18,8 +19,9 @@ from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, Lines, line, spread, wrap
-from lumen_tui.tui.panes.base import Detail, Pane, place_of
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
 from lumen_tui.tui.panes.charts import Charts
+from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import DECAY
 from lumen_tui.tui.theme import Appearance
 
@@ -99,6 +101,36 @@ _MANY = {"summary": "summaries", "open discovery": "open discoveries", "active s
 _EMPTY = "No decaying memories yet."
 
 
+_SCORE, _KIND, _UNIT, _TOUCHED, _ARCHIVED, _IN = 5, 10, 7, 10, 10, 9  # cells of the columns
+_UNIT_FROM, _ARCHIVED_FROM = 72, 90  # cells of a row
+
+
+class _Texts(NamedTuple):
+    """What stands in each column, of a row or of the headings."""
+
+    score: str
+    title: str
+    left: str
+    kind: str  # from here on: of a zoomed list alone
+    unit: str
+    touched: str
+    archived: str
+
+
+def _cells(texts: _Texts, width: int, side: Style, text: Style, near: Style, *, zoomed: bool) -> list[Cell]:
+    """Return the columns that a row of `width` cells has room for; `near` is the style of the time that is left."""
+    cells = [Cell(texts.score, side, _SCORE), Cell(texts.title, text)]
+    if zoomed:
+        cells.append(Cell(texts.kind, side, _KIND))
+    if zoomed and width >= _UNIT_FROM:
+        cells.append(Cell(texts.unit, side, _UNIT, gap=1))
+    if zoomed:
+        cells.append(Cell(texts.touched, side, _TOUCHED, right=True, gap=1))
+    if zoomed and width >= _ARCHIVED_FROM:
+        cells.append(Cell(texts.archived, side, _ARCHIVED, gap=1))
+    return [*cells, Cell(texts.left, near, _IN, right=True, gap=1)]
+
+
 class FadingRows:
     """How a fading node is drawn in the list."""
 
@@ -112,13 +144,15 @@ class FadingRows:
         ink, pane = self._pane.look.ink, self._pane
         gone = pane.travel.moving and row.fades_at < pane.at  # archived by then
         left = row.fades_at - pane.now
-        when = words.until(left) if left > 0 else "due"
-        cells = [
-            Cell(f"{score(pane.at - row.touched, pane.view.rule):.3f}", ink.accent if gone else ink.muted, 5),
-            Cell(row.title, ink.strong if selected else ink.muted if gone else ink.text),
-            Cell(when, ink.accent if gone or left < DAY else ink.muted, 9, right=True, gap=1),
-        ]
-        return line(width, cells)
+        dash = pane.look.shapes.dash
+        texts = _Texts(
+            f"{score(pane.at - row.touched, pane.view.rule):.3f}", row.title,
+            words.until(left) if left > 0 else "due", row.kind, row.wu_id or dash,
+            words.ago(pane.now - row.touched), iso(row.fades_at)[:10],
+        )  # fmt: skip
+        side = ink.accent if gone else ink.muted
+        text = ink.strong if selected else ink.muted if gone else ink.text
+        return line(width, _cells(texts, width, side, text, ink.accent if left < DAY else side, zoomed=pane.zoomed))
 
     def more(self, row: DecayForecast, width: int) -> list[Segment]:
         return line(width, [Cell(row.node_id, self._pane.look.ink.muted)])
@@ -153,6 +187,12 @@ class DecayPane(Pane):
         super().__init__()
         self._head = Lines(self._head_lines, id="decay-head")
         self._list: LineList[DecayForecast] = LineList(FadingRows(self), empty=_EMPTY)
+        self.sorting = Sorting(
+            "time left",
+            Order("type", lambda row: row.kind, falling=False),
+            Order("work unit", lambda row: row.wu_id),
+            Order("title", lambda row: row.title.casefold(), falling=False),
+        )
         self._foot = Lines(self._foot_lines, id="decay-foot")
         self.travel = Travel()
         self.outdated: Callable[[], None] | None = None  # called when the foresight must be asked for again
@@ -160,6 +200,7 @@ class DecayPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield self._head
+        yield Heads(self)
         yield self._list
         yield self._foot
 
@@ -186,7 +227,16 @@ class DecayPane(Pane):
         if self.travel.moving and self.outdated is not None:
             self.outdated()
         else:
-            self._list.set_rows(self.snapshot.fading)
+            self._set_rows(self.snapshot.fading)
+
+    def _set_rows(self, rows: Sequence[DecayForecast]) -> None:
+        self._list.set_rows(self.sorting.apply(rows) if self.sorting else rows)
+
+    def heads(self, width: int) -> list[Segment]:
+        """Return the headings."""
+        muted = self.look.ink.muted
+        texts = _Texts("score", "title", "left", "type", "unit", "last use", "archived")
+        return line(width, _cells(texts, width, muted, muted, muted, zoomed=True))
 
     def go(self, travel: Travel) -> None:
         """Look from somewhere else. The frame says so at once; `foresee` brings what is seen there."""
@@ -194,7 +244,7 @@ class DecayPane(Pane):
         self.set_class(travel.moving, "-travelling")
         if not travel.moving:
             self._foresight = None
-            self._list.set_rows(self.snapshot.fading)
+            self._set_rows(self.snapshot.fading)
         self.tick(self.now)
 
     def foresee(self, foresight: Foresight) -> None:
@@ -202,7 +252,7 @@ class DecayPane(Pane):
         if foresight.travel != self.travel or not self.travel.moving:
             return
         self._foresight = foresight
-        self._list.set_rows(foresight.rows)
+        self._set_rows(foresight.rows)
         self.tick(self.now)
         self.tell()
 
@@ -234,7 +284,8 @@ class DecayPane(Pane):
         if self._foresight is not None:
             return f"{words.number(view.due)} archived by then · +{words.number(view.within_week)} in 7 d"
         due = f"{words.number(view.due)} due · " if view.due else ""
-        return f"{due}{words.number(view.within_week)} {'decays' if view.within_week == 1 else 'decay'} within 7 days"
+        week = f"{due}{words.number(view.within_week)} {'decays' if view.within_week == 1 else 'decay'} within 7 days"
+        return " · ".join(part for part in (week, sorted_by(self)) if part)
 
     def short(self) -> tuple[str, bool]:
         said = " · ".join((*self.travel.words(self.snapshot.decay.rule), self.subtitle_words()))

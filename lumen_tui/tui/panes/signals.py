@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -16,13 +17,47 @@ from lumen_tui.model.snapshot import Revisions
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.lines import GAP, Cell, line
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import SIGNALS
 
 _LOOKED_AT = 50  # rows that decide which columns are shown
-_WU, _LANE, _SENDER, _AGE = 7, 6, 8, 6
+_WU, _LANE, _SENDER, _AGE, _READ, _SENT = 7, 6, 8, 6, 4, 11
+_SENT_FROM = 90  # cells of a row
+
+
+class _Texts(NamedTuple):
+    """What stands in each column, of a row or of the headings."""
+
+    flag: str
+    unit: str
+    lane: str
+    sender: str
+    message: str
+    age: str
+    to: str  # from here on: of a zoomed list alone
+    sent: str
+    read: str
+
+
+def _cells(pane: SignalsPane, texts: _Texts, width: int, side: Style, text: Style) -> list[Cell]:
+    """Return the columns that a row of `width` cells has room for; the flag is the first."""
+    cells = [Cell(texts.flag, side, 9 if pane.look.spoken else 2)]
+    if width >= 60 and pane.with_wu:
+        cells.append(Cell(texts.unit, side, _WU))
+    if width >= 72 and pane.with_lane:
+        cells.append(Cell(texts.lane, side, _LANE, gap=1))
+    if width >= 40:
+        cells.append(Cell(texts.sender, text, _SENDER, gap=1))
+    if pane.zoomed and width >= 60:
+        cells.append(Cell(texts.to, side, _SENDER, gap=1))
+    cells.append(Cell(texts.message, text))
+    if pane.zoomed and not pane.look.spoken:  # where the flag says it
+        cells.append(Cell(texts.read, side, _READ, gap=1))
+    if pane.zoomed and width >= _SENT_FROM:
+        cells.append(Cell(texts.sent, side, _SENT, gap=1))
+    return [*cells, Cell(texts.age, side, _AGE, right=True, gap=1 if pane.zoomed else GAP)]
 
 
 class SignalRows:
@@ -42,16 +77,15 @@ class SignalRows:
         flag = signal.priority or (look.shapes.dot if row.unread else "")
         if look.spoken:
             flag = f"{signal.priority} {'unread' if row.unread else 'read'}".strip()
-        cells = [Cell(flag, (ink.loud if urgent else ink.accent) if row.unread else side, 9 if look.spoken else 2)]
-        if width >= 60 and self._pane.with_wu:
-            cells.append(Cell(signal.wu_id or look.shapes.dash, side, _WU))
-        if width >= 72 and self._pane.with_lane:
-            cells.append(Cell(signal.lane or look.shapes.dash, side, _LANE, gap=1))
-        if width >= 40:
-            cells.append(Cell(signal.sender, ink.text if row.unread else side, _SENDER, gap=1))
-        cells.append(Cell(signal.message, ink.strong if selected else ink.text if row.unread else side))
-        age = words.age(self._pane.now - times.epoch(signal.created_at)) if signal.created_at else ""
-        cells.append(Cell(age, side, _AGE, right=True))
+        text = ink.strong if selected else ink.text if row.unread else side
+        sent = times.epoch(signal.created_at) if signal.created_at else 0.0
+        texts = _Texts(
+            flag, signal.wu_id or look.shapes.dash, signal.lane or look.shapes.dash, signal.sender, signal.message,
+            words.age(self._pane.now - sent) if sent else "", signal.target_agent or "all",
+            times.iso(sent)[5:16].replace("T", " ") if sent else "", "no" if row.unread else "yes",
+        )  # fmt: skip
+        cells = _cells(self._pane, texts, width, side, text)
+        cells[0] = cells[0]._replace(style=(ink.loud if urgent else ink.accent) if row.unread else side)
         return line(width, cells)
 
     def more(self, row: SignalRow, width: int) -> list[Segment]:
@@ -84,6 +118,8 @@ class SignalsPane(Pane):
             Order("priority", lambda row: row.signal.priority or "P9", falling=False),
             Order("sender", lambda row: row.signal.sender, falling=False),
             Order("work unit", lambda row: row.signal.wu_id, falling=True),
+            Order("lane", lambda row: row.signal.lane, falling=True),
+            Order("unread", lambda row: row.unread),
         )
         self.with_wu = self.with_lane = False  # whether any signal near the front names one
 
@@ -122,13 +158,10 @@ class SignalsPane(Pane):
         return unread or ("all read" if self.snapshot.signals else "")
 
     def heads(self, width: int) -> list[Segment]:
-        """Return the headings, in the columns of `SignalRows.line`."""
+        """Return the headings."""
         muted = self.look.ink.muted
-        cells = [Cell("", muted, 2)]
-        cells += [Cell("unit", muted, _WU)] if self.with_wu else []
-        cells += [Cell("lane", muted, _LANE, gap=1)] if self.with_lane else []
-        cells += [Cell("from", muted, _SENDER, gap=1), Cell("message", muted), Cell("age", muted, _AGE, right=True)]
-        return line(width, cells)
+        texts = _Texts("", "unit", "lane", "from", "message", "age", "to", "sent (UTC)", "read")
+        return line(width, _cells(self, texts, width, muted, muted))
 
     def short(self) -> tuple[str, bool]:
         if not self.snapshot.signals:

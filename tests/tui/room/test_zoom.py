@@ -8,11 +8,16 @@ import msgspec
 import pytest
 from textual.strip import Strip
 
+from lumen_tui.model.decay import DecayForecast
+from lumen_tui.model.records import Signal, SignalRow
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Usage
+from lumen_tui.model.times import DAY, HOUR, iso
 from lumen_tui.tui.kit.lines import changed_span
 from lumen_tui.tui.panes.sorting import MOST, Order, Sorting
 from lumen_tui.tui.panes.workers import TaskRows
+
+NOW = 1_800_000_000.0
 
 
 @pytest.mark.parametrize(("size", "columns"), [((120, 40), ""), ((200, 50), "started")])
@@ -36,13 +41,78 @@ async def test_zoomed_workers_have_headings_columns_and_a_detail(
         assert "objective" not in room.text
 
 
-@pytest.mark.parametrize("pane", ["4", "5"])
-async def test_lists_have_headings_only_while_they_are_zoomed(open_room: Any, pane: str) -> None:
+@pytest.mark.parametrize(
+    ("pane", "columns"), [("4", "from to message read age"), ("5", "title unit age"), ("6", "score title type left")]
+)
+async def test_lists_have_headings_only_while_they_are_zoomed(open_room: Any, pane: str, columns: str) -> None:
+    def headed(line: str) -> bool:
+        return set(columns.split()) <= set(line.split())
+
     async with open_room() as room:
         await room.press(pane, "z")
-        assert any(" age " in line and "unit" in line for line in room.lines)
+        assert any(headed(line) for line in room.lines)
         await room.press("escape")
-        assert not any(" age " in line and "unit" in line for line in room.lines)
+        assert not any(headed(line) for line in room.lines)
+
+
+def under(heads: str, name: str, row: str) -> str:
+    """What stands in a row from where a heading begins, up to the next gap."""
+    return row[heads.index(name) :].split("  ")[0].strip()
+
+
+async def test_zoomed_signals_say_for_whom_they_are_when_they_were_sent_and_whether_they_were_read(
+    driven_signals: Any, open_room: Any
+) -> None:
+    async with open_room(driven_signals, size=(200, 50)) as room:
+        await room.press("4", "z")
+        heads = next(line for line in room.lines if "sent (UTC)" in line)
+        row = next(line for line in room.lines if "Rebase on the new port" in line)
+        assert [under(heads, name, row) for name in ("unit", "lane", "from", "to", "read")] == [
+            "WU-101", "UI", "agent-a", "agent-b", "no",
+        ]  # fmt: skip
+        assert under(heads, "sent (UTC)", row)[:11] == iso(NOW - 600)[5:16].replace("T", " ")
+        old = next(line for line in room.lines if "Decay archived" in line)
+        assert [under(heads, name, old) for name in ("to", "read")] == ["all", "yes"]
+        assert "sig-00000001 ─" in room.text  # in full at the side
+        for order in ("priority", "sender", "work unit", "lane", "unread", ""):
+            await room.press("o")
+            assert f"by {order}" in room.text if order else "by unread" not in room.text
+
+
+@pytest.fixture
+def driven_signals(busy_snapshot: Snapshot) -> Snapshot:
+    to_one = Signal(id="sig-00000001", message="Rebase on the new port", created_at=iso(NOW - 600), sender="agent-a",
+                    target_agent="agent-b", wu_id="WU-101", lane="UI")  # fmt: skip
+    to_all = Signal(id="sig-00000002", message="Decay archived 12 nodes", created_at=iso(NOW - 7200), sender="engine")
+    return msgspec.structs.replace(busy_snapshot, signals=(SignalRow(to_one, True), SignalRow(to_all, False)), unread=1)
+
+
+@pytest.mark.parametrize(("size", "more"), [((120, 40), False), ((200, 50), True)])
+async def test_zoomed_decay_says_what_each_node_is_when_it_was_used_and_when_it_goes(
+    open_room: Any, busy_snapshot: Snapshot, size: tuple[int, int], more: bool
+) -> None:
+    life = busy_snapshot.decay.rule.life_days * DAY
+    fading = tuple(
+        DecayForecast(f"mem-{name[:2]}", name, 0.1, NOW + left, NOW + left - life, kind, unit)
+        for name, left, kind, unit in (
+            ("Zod over hand checks", 6 * HOUR, "note", ""),
+            ("API changed", 3 * DAY, "session", "WU-100"),
+        )
+    )
+    async with open_room(msgspec.structs.replace(busy_snapshot, fading=fading), size=size) as room:
+        await room.press("6", "z")
+        heads = next(line for line in room.lines if "last use" in line)
+        row = next(line for line in room.lines if "API changed" in line and "0.1" in line)
+        assert under(heads, "type", row) == "session"
+        assert "96 d ago" in row and "in 3 d" in row
+        assert "WU-100" in row and "unit" in heads
+        assert (iso(NOW + 3 * DAY)[:10] in row) is ("archived" in heads) is more
+        assert "─ mem-Zo ─" in room.text
+        await room.press("o")
+        assert "by type" in room.text
+        await room.press("o", "o")
+        assert "by title" in room.text
+        assert room.text.index("API changed") < room.text.index("Zod over")
 
 
 async def test_o_goes_through_the_orders_and_back(open_room: Any, busy_snapshot: Snapshot) -> None:
