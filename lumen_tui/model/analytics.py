@@ -241,6 +241,8 @@ def retirements(tallies: dict[str, tuple[Tally, float]]) -> tuple[Retirement, ..
 
 def spark(weeks: Sequence[Tally], levels: str = "▁▂▃▄▅▆▇█") -> str:
     """Draw one mark a week for the share done, of `levels` from none to all; a blank for a week without tasks."""
+    if not levels:
+        return ""
     last = len(levels) - 1
     return "".join([" " if week.rate is None else levels[round(week.rate * last)] for week in weeks])
 

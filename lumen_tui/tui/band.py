@@ -19,7 +19,7 @@ from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import Scoped
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.lines import Cell, line, sign
 from lumen_tui.tui.panes.base import PanedRoom, PaneFrame
 from lumen_tui.tui.room_command import RoomCommand
 
@@ -60,7 +60,7 @@ class BandRows:
         hints = self._hints(row) if width >= _HINTS_FROM else ""
         shape = look.shapes.waits if row.need in (Need.APPROVAL, Need.QUESTION) else look.shapes.need
         cells = (
-            Cell(shape, ink.bad if row.need in _WRONG else ink.loud, 1),
+            sign("" if look.spoken else shape, ink.bad if row.need in _WRONG else ink.loud),
             Cell(row.need.value, ink.muted, _KIND, gap=1),
             Cell(
                 words.held(self._band.snapshot.operators, row.target, humanize(row.text)),

@@ -39,7 +39,9 @@ class Shapes(msgspec.Struct, frozen=True):
     waits: str = "◇"
     paused: str = "‖"
     need: str = "▲"
+    alert: str = "▲"
     cursor: str = "▌"
+    chosen: str = "▌"  # of a list in which nobody types: the row that enter takes
     mark: str = "◆"
     cursor_mark: str = "◈"
     dot: str = "•"
@@ -51,6 +53,11 @@ class Shapes(msgspec.Struct, frozen=True):
     tick: str = "┆"
     spin: str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"  # of what runs, a picture a second; nothing turns where it is empty
     dash: str = "–"
+    quotes: str = "│"  # before each line that somebody else wrote
+    runs: str = "$"
+    added: str = "+"  # of a line of a diff
+    removed: str = "-"
+    size: int = 1  # cells of a column of them
 
     @property
     def failed(self) -> str:
@@ -69,8 +76,20 @@ ASCII = Shapes(
         Status.WAITING: "?", Status.ASKING: "?", Status.AWAITING: "o", Status.RUNNING: "*", Status.STALLED: "~",
         Status.QUEUED: "o", Status.DONE: "v", Status.FAILED: "x", Status.LOST: "!", Status.CANCELLED: "-",
     },
-    waits="?", paused="=", need="!", cursor=">", mark="+", cursor_mark="#", dot="-", gutter="|", rule="-", bar="#",
-    levels="_.-=+*%#", sep="-", tick="|", spin="", dash="-",
+    waits="?", paused="=", need="!", alert="!", cursor=">", chosen=">", quotes="|", mark="+", cursor_mark="#",
+    dot="-", gutter="|", rule="-", bar="#", levels="_.-=+*%#", sep="-", tick="|", spin="", dash="-",
+)  # fmt: skip
+
+# Each sign as a word, for whoever has the screen read aloud. What only repeats a word or a figure beside it is nothing.
+WORDS = Shapes(
+    {
+        Status.WAITING: "approval", Status.ASKING: "question", Status.AWAITING: "awaiting", Status.RUNNING: "running",
+        Status.STALLED: "stalled", Status.QUEUED: "queued", Status.DONE: "done", Status.FAILED: "failed",
+        Status.LOST: "lost", Status.CANCELLED: "cancelled",
+    },
+    waits="asks you", paused="paused", need="", alert="warning", cursor=">", chosen="chosen", mark="marked",
+    cursor_mark="marked", dot="unread", gutter="", rule="", bar="", levels="", sep="-", tick="", spin="", dash="",
+    quotes="says", runs="runs", added="added", removed="removed", size=9,
 )  # fmt: skip
 
 
@@ -185,8 +204,8 @@ def without_colour() -> bool:
 
 
 def look(theme: Theme, lean: bool, mono: bool, *, spoken: bool = False) -> Appearance:
-    """Return what to draw with under `theme`; `lean` means ASCII shapes, `spoken` that each state is a word."""
-    shapes = ASCII if lean else SHAPES
+    """Return what to draw with under `theme`; `lean` means ASCII shapes, `spoken` that each is a word."""
+    shapes = WORDS if spoken else ASCII if lean else SHAPES
     if mono:
         return Appearance(_MONO, shapes, spoken)
     if theme.ansi:

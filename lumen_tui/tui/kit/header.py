@@ -99,11 +99,12 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool, spen
 def _state(status: AgentStatus, now: float, look: Appearance) -> list[Part]:
     """Shape, word, and what stands behind the word: said shorter where there is no room for it."""
     shape, style = _drawn(status.state, look)
+    shape = "" if look.spoken else f"{shape} "  # the word is behind it
     text = one_line(_today(status.words(now), now).replace("·", look.shapes.sep), _SAID)
     wakes = status.next_wake(now) if status.state in (AgentState.WORKING, AgentState.WAITING) else ""
     brief = text.partition(f" {look.shapes.sep} ")[0] if status.state is not AgentState.PAUSED else status.brief
     return [
-        Part(1, f"   {shape} ", style),
+        Part(1, f"   {shape}", style),
         Part(0, status.state.value, style),
         Part(
             2, f" {text}" if text else "", look.ink.text if status.well else style, short=f" {brief}" if brief else ""
@@ -207,7 +208,7 @@ def _needs(snapshot: Snapshot, status: AgentStatus, look: Appearance) -> Part:
         well = status.well and not snapshot.problems
         return Part(0, "OK, no alerts" if well else "nothing needs you", look.ink.muted, right=True)
     verb = "needs" if count == 1 else "need"
-    return Part(0, f"{look.shapes.need} {words.number(count)} {verb} you", look.ink.loud, right=True)
+    return Part(0, f"{look.shapes.need} {words.number(count)} {verb} you".strip(), look.ink.loud, right=True)
 
 
 def _short_path(root: str) -> str:

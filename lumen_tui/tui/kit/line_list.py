@@ -18,7 +18,7 @@ from lumen_tui.tui.kit.lines import Pointed, changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
 from lumen_tui.tui.room_command import ROWS
-from lumen_tui.tui.theme import NO_APPEARANCE, Appearance, Shapes
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
 R = TypeVar("R")
 Row = TypeVar("Row", contravariant=True)
@@ -292,16 +292,20 @@ def row_strip(lines: LineList[R], y: int, look: Appearance) -> Strip:
     row = model.row(index)
     marked = lines.view.key(row) in lines.marks.keys
     selected = index == model.cursor and lines.has_focus
-    body = lines.view.more(row, width - 2) if second else lines.view.line(row, width - 2, selected, marked)
-    edge = _gutter(look.shapes, selected, marked and not second)
+    edge = _gutter(look, selected, marked and not second)
+    room = width - 1 - len(edge)
+    body = lines.view.more(row, room) if second else lines.view.line(row, room, selected, marked)
     drawn = [Segment(edge, look.ink.faint if edge == " " else look.ink.accent)]
     for segment in body:
         push(drawn, segment.text, segment.style or look.ink.text)
-    push(drawn, _thumb(model, y), look.ink.faint)
+    push(drawn, " " if look.spoken else _thumb(model, y), look.ink.faint)
     return Strip(drawn, width)
 
 
-def _gutter(shapes: Shapes, selected: bool, marked: bool) -> str:
+def _gutter(look: Appearance, selected: bool, marked: bool) -> str:
+    shapes = look.shapes
+    if marked and look.spoken:
+        return f"{shapes.cursor if selected else ' '}{shapes.mark} "
     if marked:
         return shapes.cursor_mark if selected else shapes.mark
     return shapes.cursor if selected else " "

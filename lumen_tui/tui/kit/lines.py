@@ -18,6 +18,7 @@ from textual.widget import Widget
 from lumen_tui.model.text import safe
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.room_command import ROWS
+from lumen_tui.tui.theme import Appearance
 
 GAP = 2  # blank cells between columns
 _LONGEST = 2000  # characters of a cell that are looked at
@@ -31,6 +32,19 @@ class Cell(NamedTuple):
     width: int = 0
     right: bool = False
     gap: int = GAP  # blanks before it
+
+
+def sign(text: str, style: Style, gap: int = GAP) -> Cell:
+    """Return a column for a sign, which is a word where the screen is read aloud."""
+    return Cell(text, style, max(1, cell_len(text)), gap=gap)
+
+
+def diff_line(text: str, look: Appearance) -> str:
+    """Return a line of a unified diff; where it is read aloud its sign is a word."""
+    if not look.spoken or text.startswith(("+++", "---")):
+        return text
+    told = {"+": f"{look.shapes.added} ", "-": f"{look.shapes.removed} "}
+    return told.get(text[:1], text[:1]) + text[1:]
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from lumen_tui.model.text import fold, safe
-from lumen_tui.tui.kit.lines import Cell, line, wrap
+from lumen_tui.tui.kit.lines import Cell, line, sign, wrap
 from lumen_tui.tui.theme import Appearance
 
 LABEL = 10  # cells for the names of facts
@@ -30,7 +30,7 @@ def said(name: str, value: str, width: int, look: Appearance) -> Iterator[Line]:
     for number, part in enumerate(wrap(safe(value), max(1, width - LABEL - 2))):
         cells = (
             Cell("" if number else name, look.ink.muted, LABEL),
-            Cell(look.shapes.gutter, look.ink.faint, 1, gap=0),
+            sign(look.shapes.gutter, look.ink.faint, gap=0),
             Cell(part, look.ink.text, gap=1),
         )
         yield line(width, cells)

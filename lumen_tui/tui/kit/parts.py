@@ -21,8 +21,8 @@ from textual.geometry import Region, Size
 from textual.widget import Widget
 
 from lumen_tui.model.text import humanize, one_line, safe
-from lumen_tui.tui.kit.lines import Cell, fit, line, wrap
-from lumen_tui.tui.theme import Ink
+from lumen_tui.tui.kit.lines import Cell, diff_line, fit, line, wrap
+from lumen_tui.tui.theme import Appearance, Ink
 
 Fact = tuple[str, str | Content]
 
@@ -109,9 +109,11 @@ class Facts(Widget):
 _INKS = {"+": "$room-accent", "-": "$room-bad", "!": "$room-bad"}
 
 
-def coloured(text: str) -> Content:
+def coloured(text: str, look: Appearance) -> Content:
     """Return the lines of a unified diff; one that begins with `!` says why there is none."""
-    lines = [Content.assemble((line, _INKS.get(line[:1], "$room-muted"))) for line in safe(text).split("\n")]
+    lines = [
+        Content.assemble((diff_line(line, look), _INKS.get(line[:1], "$room-muted"))) for line in safe(text).split("\n")
+    ]
     return Content("\n").join(lines)
 
 

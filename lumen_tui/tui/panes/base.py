@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -24,6 +25,8 @@ from lumen_tui.tui.panes.sorting import Sorting
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.shares import EMPTY
 from lumen_tui.tui.theme import Appearance
+
+R = TypeVar("R")
 
 _AGES = 0.5  # seconds: ages that rows show count in whole ones, and snapshots may come a hundred times as often
 NOTHING = Snapshot(root="", taken=0.0, loading=0.0)
@@ -314,6 +317,11 @@ def sorted_by(pane: Pane) -> str:
     return f"by {pane.sorting.name}" if pane.sorting is not None and pane.sorting.name else ""
 
 
+def in_order(pane: Pane, rows: Sequence[R]) -> Sequence[R]:
+    """Return the rows in the order in which a pane is to show them."""
+    return pane.sorting.apply(rows) if pane.sorting is not None else rows
+
+
 def place_of(rows: LineList[Any], what: str) -> str:
     """`3 of 7 open`, `2 marked · 3 of 7 open`, with the filter where there is one."""
     count = len(rows.model)
@@ -370,8 +378,9 @@ class DetailColumn(PaneFrame):
         lines += [blank] if lines else []
         lines += [*detail.drawing.lines(width, look), blank] if detail.drawing else []
         text = detail.body[:_LIMIT]
-        body = wrap(safe(humanize(text) if detail.composed else text).strip(), width - 2)
-        return lines + [spread(width, [(f"{look.shapes.gutter} ", ink.accent), (text, ink.text)], []) for text in body]
+        mark = f"{look.shapes.quotes} "
+        body = wrap(safe(humanize(text) if detail.composed else text).strip(), width - len(mark))
+        return lines + [spread(width, [(mark, ink.accent), (text, ink.text)], []) for text in body]
 
 
 def subject_of(room: PanedRoom) -> str:

@@ -13,7 +13,7 @@ from lumen_tui.model.decay import DecayRule, DecayView, score
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.times import DAY
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.lines import spread
+from lumen_tui.tui.kit.lines import fit, spread, wrap
 from lumen_tui.tui.theme import Appearance
 
 Piece = tuple[str, Style]
@@ -43,6 +43,9 @@ class Charts(NamedTuple):
         left = (width - _GAP) // 2
         right = width - _GAP - left
         gap: Piece = (" " * _GAP, look.ink.muted)
+        if look.spoken:
+            told = curve(self, width, height, look) + histogram(self.view, width, height - 1, look)
+            return [spread(width, row, []) for row in told]
         pairs = zip(curve(self, left, height, look), histogram(self.view, right, height, look), strict=True)
         return [spread(width, [*_padded(one, left, look), gap, *other], []) for one, other in pairs]
 
@@ -50,6 +53,9 @@ class Charts(NamedTuple):
 def curve(charts: Charts, width: int, height: int, look: Appearance) -> list[list[Piece]]:
     """Return the score of a node that nobody touches, over days. Dots show the rule in force where it differs."""
     rule, known = charts.view.rule, charts.known
+    if look.spoken:
+        days_left = f"0.5 after {rule.half_life_days:g} d, {rule.threshold:g} after {rule.life_days:.1f} d"
+        return [[(f"score of a node that nobody touches: 1.0 at first, {days_left}", look.ink.text)]]
     columns, rows = max(1, width - _LABEL), max(1, height - 1)
     span = 1.2 * max(rule.life_days, known.life_days)
     days = [(column + 0.5) * span / columns for column in range(columns)]
@@ -133,6 +139,8 @@ class Bars(NamedTuple):
 
     def lines(self, width: int, height: int, look: Appearance) -> list[list[Piece]]:
         """Return the chart on `height` lines. Values above nothing have a mark at least."""
+        if look.spoken:
+            return self._told(width, height, look)
         ink, columns, rows = look.ink, max(1, width - _LABEL), max(1, height - 1)
         most, size = max([*self.values, 0]) or 1, max(1, columns // max(1, len(self.values)))
         bar = max(1, size - 1)
@@ -149,6 +157,16 @@ class Bars(NamedTuple):
             drawn.append(line)
         return [*drawn, self._axis(size * (len(self.values) - 1) + bar, look)]
 
+    def _told(self, width: int, height: int, look: Appearance) -> list[list[Piece]]:
+        """Return the values in per cent of the highest, from the start of the axis to its end."""
+        start, middle, end = self.axis
+        most = max([*self.values, 0]) or 1
+        told = [
+            f"{value / most:.0%}{' failed' if place in self.bad else ''}" for place, value in enumerate(self.values)
+        ]
+        text = f"{middle}, {start} to {end}, the highest {self.top}: {', '.join(told)}"
+        return [[(part, look.ink.text)] for part in wrap(text, width)[:height]]
+
     def _axis(self, width: int, look: Appearance) -> list[Piece]:
         start, middle, end = self.axis
         room = max(0, width - len(start) - len(end))
@@ -158,6 +176,9 @@ class Bars(NamedTuple):
 
 def interval_line(bounds: tuple[float, float, float], width: int, look: Appearance) -> list[Piece]:
     """Return a share between its bounds (low, share, high) on a scale from 0 to 1."""
+    if look.spoken:
+        told = f"{bounds[0]:.0%} to {bounds[2]:.0%} likely"
+        return [(fit(told, width), look.ink.muted)]
     low, share, high = (round(bound * (max(1, width) - 1)) for bound in bounds)
     dot, rule = look.shapes.status[Status.RUNNING], look.shapes.rule
     return [

@@ -19,7 +19,7 @@ from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, Lines, line, spread, wrap
-from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, in_order, place_of, sorted_by
 from lumen_tui.tui.panes.charts import Charts
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import DECAY
@@ -131,6 +131,10 @@ def _cells(texts: _Texts, width: int, side: Style, text: Style, near: Style, *, 
     return [*cells, Cell(texts.left, near, _IN, right=True, gap=1)]
 
 
+def _kept(view: DecayView) -> list[tuple[str, int]]:
+    return [(name, count) for name, count in zip(PROTECTIONS, view.kept, strict=True) if count]
+
+
 class FadingRows:
     """How a fading node is drawn in the list."""
 
@@ -227,10 +231,7 @@ class DecayPane(Pane):
         if self.travel.moving and self.outdated is not None:
             self.outdated()
         else:
-            self._set_rows(self.snapshot.fading)
-
-    def _set_rows(self, rows: Sequence[DecayForecast]) -> None:
-        self._list.set_rows(self.sorting.apply(rows) if self.sorting else rows)
+            self._list.set_rows(in_order(self, self.snapshot.fading))
 
     def heads(self, width: int) -> list[Segment]:
         """Return the headings."""
@@ -244,7 +245,7 @@ class DecayPane(Pane):
         self.set_class(travel.moving, "-travelling")
         if not travel.moving:
             self._foresight = None
-            self._set_rows(self.snapshot.fading)
+            self._list.set_rows(in_order(self, self.snapshot.fading))
         self.tick(self.now)
 
     def foresee(self, foresight: Foresight) -> None:
@@ -252,7 +253,7 @@ class DecayPane(Pane):
         if foresight.travel != self.travel or not self.travel.moving:
             return
         self._foresight = foresight
-        self._set_rows(foresight.rows)
+        self._list.set_rows(in_order(self, foresight.rows))
         self.tick(self.now)
         self.tell()
 
@@ -295,7 +296,7 @@ class DecayPane(Pane):
         row, view = self._list.selected, self.view
         kept = tuple(
             (name.split()[-1], f"{words.number(count)} {name.split()[0] if ' ' in name else 'kept'}")
-            for name, count in self._kept()
+            for name, count in _kept(view)
         )
         drawing = Charts(view, self.snapshot.decay.rule)
         if row is None:
@@ -309,15 +310,14 @@ class DecayPane(Pane):
         )
         return Detail(row.node_id, (*facts, *kept), row.title, drawing)
 
-    def _kept(self) -> list[tuple[str, int]]:
-        return [(name, count) for name, count in zip(PROTECTIONS, self.view.kept, strict=True) if count]
-
     def _head_lines(self, width: int, height: int) -> list[list[Segment]]:
         if height >= _CHART:
             drawn = Charts(self.view, self.snapshot.decay.rule).lines(width, self.look, height - 2)
             return [*drawn, spread(width, [("", self.look.ink.muted)], []), self._rule_line(width)]
         view, ink = self.view, self.look.ink
         low = f" {view.rule.threshold:g}"
+        if self.look.spoken:
+            return [self._rule_line(width)]
         bars = histogram(view, max(0, width - 4 - len(low)), self.look)
         curve = [(text, ink.accent if near else ink.text) for text, near in bars]
         return [
@@ -344,7 +344,7 @@ class DecayPane(Pane):
         counts = ((view.pinned, "pinned"), (view.protected, "protected"), (view.archived, "archived"))
         lines = [sep.join(f"{words.number(count)} {word}" for count, word in counts)]
         if height > 1:
-            kept = [words.plural(count, name, _MANY.get(name, name)) for name, count in self._kept()] or ["none"]
+            kept = [words.plural(count, name, _MANY.get(name, name)) for name, count in _kept(view)] or ["none"]
             counted = [f"protected: {kept[0]}", *kept[1:], f"{words.number(view.archived)} archived"]
             whole = sep.join(part.replace(" ", _TOGETHER) for part in counted)
             lines = [said.replace(_TOGETHER, " ") for said in wrap(whole, width)[:2]]

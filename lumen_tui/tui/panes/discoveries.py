@@ -23,7 +23,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList, step_past
 from lumen_tui.tui.kit.lines import Cell, line, spread
-from lumen_tui.tui.panes.base import Detail, Heads, Pane, PanedRoom, place_of, sorted_by
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, PanedRoom, in_order, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import DISCOVERIES
 from lumen_tui.tui.theme import Appearance
@@ -215,7 +215,7 @@ class DiscoveriesPane(Pane):
         self._likes.clear()
         self._lanes = {unit.id: unit.lane for unit in self.snapshot.work}
         rows = self.snapshot.discoveries
-        self._list.set_rows(self.sorting.apply(rows) if self.sorting else rows)
+        self._list.set_rows(in_order(self, rows))
         self.leaving.newer_rows()
 
     def lane(self, node: Node) -> str:

@@ -161,7 +161,7 @@ class LoopRows:
         return [
             (shapes.bar * full, bar),
             (filler * (size - full), ink.faint),
-            (amounts, ink.text),
+            (amounts.strip() if self.look.spoken else amounts, ink.text),
             (forecast, ink.accent),
         ]
 
@@ -182,9 +182,12 @@ class LoopRows:
         took = [packet.seconds for packet in self.snapshot.packets[-_SPARKS:]]
         if not took:
             return []
+        middle = f"median {times.span(median(took))}"
+        if self.look.spoken:
+            return [(f"{times.span(min(took))} to {times.span(max(took))}, {middle}", self.look.ink.muted)]
         levels, most = self.look.shapes.levels, max([*took, 0.001])
         chart = "".join(levels[min(len(levels) - 1, int(len(levels) * value / most))] for value in took)
-        return [(chart, self.look.ink.muted), (f"  median {times.span(median(took))}", self.look.ink.muted)]
+        return [(chart, self.look.ink.muted), (f"  {middle}", self.look.ink.muted)]
 
     def packet(self, loop: LoopState) -> Parts:
         ink = self.look.ink

@@ -18,7 +18,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import GAP, Cell, line
-from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, in_order, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import SIGNALS
 
@@ -140,7 +140,7 @@ class SignalsPane(Pane):
         near = [self.snapshot.signals[index].signal for index in range(min(_LOOKED_AT, len(self.snapshot.signals)))]
         self.with_wu = any(signal.wu_id for signal in near)
         self.with_lane = any(signal.lane for signal in near)
-        self._list.set_rows(self.sorting.apply(self.snapshot.signals) if self.sorting else self.snapshot.signals)
+        self._list.set_rows(in_order(self, self.snapshot.signals))
 
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:

@@ -12,7 +12,7 @@ from textual.content import Content
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.tui.kit.lines import Cell, Lines, line
+from lumen_tui.tui.kit.lines import Cell, Lines, line, sign
 from lumen_tui.tui.panes.base import PaneFrame
 from lumen_tui.tui.shares import EMPTY
 from lumen_tui.tui.theme import Appearance
@@ -41,7 +41,7 @@ def strip_lines(snapshot: Snapshot, width: int, look: Appearance) -> list[list[S
     for unit in going[:_MOST]:
         percent = snapshot.work_percent.get(unit.id)
         cells = [
-            Cell(shapes.status[Status.RUNNING], ink.good, 1),
+            sign("under way" if look.spoken else shapes.status[Status.RUNNING], ink.good),
             Cell(unit.id, ink.text, 8, gap=1),
             *([Cell(unit.lane, ink.muted, 6, gap=1)] if width >= _LANE_FROM and unit.lane else []),
             Cell(unit.title, ink.text, gap=1),
@@ -52,7 +52,8 @@ def strip_lines(snapshot: Snapshot, width: int, look: Appearance) -> list[list[S
     more = f"+{len(going) - _MOST} under way" if len(going) > _MOST else ""
     text = " · ".join(part for part in (more, counted(snapshot, others)) if part)
     if text:
-        lines.append(line(width, [Cell(shapes.status[Status.QUEUED], ink.muted, 1), Cell(text, ink.muted, gap=1)]))
+        mark = sign("" if look.spoken else shapes.status[Status.QUEUED], ink.muted)
+        lines.append(line(width, [mark, Cell(text, ink.muted, gap=1)]))
     return lines
 
 

@@ -22,8 +22,8 @@ from lumen_tui.tui import words
 from lumen_tui.tui.kit.held import Held
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line, wrap
-from lumen_tui.tui.panes.base import Detail, Heads, Pane, place_of, sorted_by
+from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line, sign, wrap
+from lumen_tui.tui.panes.base import Detail, Heads, Pane, in_order, place_of, sorted_by
 from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import WORKERS
 from lumen_tui.tui.theme import Ink, Shapes
@@ -34,7 +34,6 @@ _TAIL_WANTED = 5  # lines of them beside the list
 _WHEN = 8  # cells of the time behind a line of them
 _AROUND_WORDS = 4 + 1 + _WHEN + 2 * GAP + 1  # cells of such a line beside its text
 _ID, _ROLE, _MODEL = 4, 10, 7
-_STATE = 9  # cells of a state in words
 _MODEL_FROM, _MODEL_FROM_ZOOMED, _STARTED_FROM = 68, 100, 90  # cells of a row
 _TURN, _STEP = 2.5, 5.0  # seconds between two looks of the sign that turns, and of a time that runs
 _TALK = 10.0  # seconds between two looks of a running task's last words: each new line moves all of them
@@ -57,7 +56,7 @@ class TaskRows:
         right, right_style = outcome(row, self._pane.now, ink, self._pane.snapshot.standing)
         body = _body_style(row.status, selected, ink)
         style = shape_style(row.status, ink)
-        cells = [Cell(str(row.status), style, _STATE) if look.spoken else Cell(shape_of(row, look.shapes), style, 1)]
+        cells = [Cell(shape_of(row, look.shapes), style, look.shapes.size)]
         cells.append(Cell(short_id(row.id), ink.muted, _ID, gap=1))
         if width >= 48:
             cells.append(Cell(row.spec.role, ink.muted if row.status.ended else ink.text, _ROLE))
@@ -251,7 +250,7 @@ class WorkersPane(Pane):
         tasks = self.snapshot.tasks
         self._counts = tally(tasks)
         self._tiers = {role.name: role.tier for role in self.snapshot.roles}
-        self._list.set_rows(self.sorting.apply(tasks) if self.sorting else tasks)
+        self._list.set_rows(in_order(self, tasks))
 
     def model_of(self, row: TaskView) -> str:
         """Return the model or tier a task asks for, else its role's tier."""
@@ -300,7 +299,7 @@ class WorkersPane(Pane):
     def heads(self, width: int) -> list[Segment]:
         """Return the headings, in the columns of `TaskRows.line` between its edges."""
         muted = self.look.ink.muted
-        cells = [Cell("", muted, 1), Cell("task", muted, _ID, gap=1), Cell("role", muted, _ROLE)]
+        cells = [Cell("", muted, self.look.shapes.size), Cell("task", muted, _ID, gap=1), Cell("role", muted, _ROLE)]
         cells += [Cell("model", muted, _MODEL, gap=1)] if width >= _model_from(self) else []
         cells += [Cell("objective", muted), *_more_cells(("try", "started", "tokens", "cost"), width, muted)]
         cells.append(Cell("time", muted, _TIME, right=True))
@@ -345,7 +344,7 @@ class WorkersPane(Pane):
         when = times.clock(at - task.started) if at and task.started else ""
         cells = [
             Cell(short_id(task.id) if first else "", ink.muted, 4),
-            Cell(shapes.gutter, ink.accent, 1),
+            sign(shapes.quotes, ink.accent),
             Cell(text or event.kind, ink.text if event.ok else ink.bad),
             Cell(when, ink.muted, _WHEN, right=True, gap=1),
         ]

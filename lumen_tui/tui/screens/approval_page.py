@@ -101,7 +101,7 @@ def _ruled(text: str, width: int, look: Appearance) -> Line:
 
 def _risks(request: Approval, sandbox: SandboxView, width: int, look: Appearance) -> Iterator[Line]:
     """Yield each risk as a reason, and what the sandbox makes of the call."""
-    ink, mark = look.ink, look.shapes.need
+    ink, mark = look.ink, look.shapes.alert
     loud = bool(high(request, sandbox))
     for number, reason in enumerate(reasons(request, sandbox)):
         name = "" if number else "HIGH RISK" if loud else "risk"

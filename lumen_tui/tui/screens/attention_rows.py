@@ -10,7 +10,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.lines import Cell, line, sign
 from lumen_tui.tui.kit.sheets import Rows
 from lumen_tui.tui.screens.approval_page import left
 from lumen_tui.tui.screens.approval_risks import SandboxView, high, sandbox_of
@@ -51,9 +51,9 @@ class AttentionRows(Rows[Attention]):
         age = "sent" if going else self._back(row) or (words.age(self.now - row.since) if row.since else "")
         risky = bool(self._risk(row))
         cells = (
-            Cell(self.look.shapes.need, ink.bad if risky or row.need in _WRONG else ink.loud, 1),
+            sign(self._mark(risky), ink.bad if risky or row.need in _WRONG else ink.loud),
             Cell(row.need.value, ink.muted, 12, gap=1),
-            Cell(self.look.shapes.gutter, ink.faint, 1, gap=1),
+            sign(self.look.shapes.gutter, ink.faint, gap=1),
             Cell(
                 words.held(self.operators, row.target, humanize(row.text)),
                 ink.muted if going else ink.strong if selected else ink.text,
@@ -95,6 +95,11 @@ class AttentionRows(Rows[Attention]):
         hidden = text[len(chop_cells(text, max(2, size - 1))[0]) :]
         room = width - 18
         return f"…{hidden[1 - room :] if row.need in _WRONG and len(hidden) > room - 1 else hidden}"
+
+    def _mark(self, risky: bool) -> str:
+        """Return the sign of a row; read aloud only a risk has one, and all else is said by its kind."""
+        shapes = self.look.shapes
+        return shapes.alert if risky and self.look.spoken else shapes.need
 
     def words(self, row: Attention) -> str:
         return one_line(f"{row.need} {row.target} {row.text}")

@@ -249,7 +249,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
 
     def _show_text(self, text: str, *, diff: bool) -> None:
         prompt = self.query_one(".prompt", Static)
-        prompt.update(coloured(text) if diff else Content(text))
+        prompt.update(coloured(text, appearance_of(self.app)) if diff else Content(text))
         prompt.display = bool(text)
 
     async def _load_diff(self, row: BlockRow) -> None:

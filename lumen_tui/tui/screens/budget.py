@@ -123,10 +123,10 @@ class _Page:
         self._report, self._now, self._width, self._look, self._titles = report, now, width, look, titles
 
     def lines(self) -> Iterator[list[Segment]]:
-        report, ink = self._report, self._look.ink
+        report, ink, shapes = self._report, self._look.ink, self._look.shapes
         for text in (report.killed, report.full, report.warned, report.paused):
             if text:
-                yield from self._wrapped(self._look.shapes.need, 2, text, ink.bad)
+                yield from self._wrapped(shapes.alert, len(shapes.alert) + 1, text, ink.bad)
         for cap in report.caps:
             yield from self._cap(cap)
         yield from self._wrapped("pace", _LABEL, self._pace(), ink.text)
@@ -183,6 +183,8 @@ class _Page:
 
     def _hours(self) -> Parts:
         levels, most = self._look.shapes.levels, max([hour.tokens for hour in self._report.hours] + [1])
+        if not levels:
+            return [(f"peak {words.kilo(most)}/h" if most > 1 else "no tokens", self._look.ink.muted)]
         chart = "".join(levels[min(len(levels) - 1, len(levels) * hour.tokens // most)] for hour in self._report.hours)
         peak = f"peak {words.kilo(most)}/h" if most > 1 else "no tokens"
         return [(chart, self._look.ink.accent), (f"  {peak}", self._look.ink.muted)]

@@ -24,7 +24,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.lines import Cell, diff_line, line
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, Rows, act, fill
 
@@ -46,7 +46,9 @@ class LineRows(Rows[DiffLine]):
         ink = self.look.ink
         style = {"+": ink.good, "-": ink.bad, "@": ink.accent}.get(row.text[:1], ink.text) if row.hunk else ink.muted
         state = Cell(row.state, ink.loud if row.state == CLASH else ink.muted, _STATE)
-        return line(width, [state, Cell(row.text, ink.strong if selected and not row.hunk else style)])
+        return line(
+            width, [state, Cell(diff_line(row.text, self.look), ink.strong if selected and not row.hunk else style)]
+        )
 
     def more(self, row: DiffLine, width: int) -> list[Segment]:
         text, room = row.text[:_LONGEST], width - _STATE - 2

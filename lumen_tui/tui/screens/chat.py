@@ -23,7 +23,7 @@ from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.key_names import plain_key
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.keys import KeysLine, command_of, key_of, keys_of
-from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
+from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, sign
 from lumen_tui.tui.kit.parts import StatusLine, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.kit.text_area import Prose
@@ -79,7 +79,13 @@ class TalkLines:
             yield from self._message(message, width)
         for part in segments(turn, self._view.live) if turn.end is None else segments(turn):
             if isinstance(part, ChatLine):
-                yield line(width, (Cell(shapes.gutter, ink.faint, 1), Cell(call_words(part), ink.muted)))
+                yield line(
+                    width,
+                    (
+                        sign(shapes.runs if self._look.spoken else shapes.gutter, ink.faint),
+                        Cell(call_words(part), ink.muted),
+                    ),
+                )
             else:
                 yield from self._text(part, width)
         if turn.end is None:
@@ -97,8 +103,8 @@ class TalkLines:
     def _message(self, message: ChatLine, width: int) -> Iterator[list[Segment]]:
         ink, name = self._look.ink, one_line(message.by, 40)
         yield line(width, (Cell(name, ink.strong, cell_len(name)), Cell(times.stamp_of(message.at), ink.muted)))
-        gutter = Segment(f"{self._look.shapes.gutter} ", ink.accent)
-        for body in markdown_lines(message.text[:_LONGEST], max(1, width - 2), ink):
+        gutter = Segment(f"{self._look.shapes.quotes} ", ink.accent)
+        for body in markdown_lines(message.text[:_LONGEST], max(1, width - cell_len(gutter.text)), ink):
             yield [gutter, *body]
 
     def _doing(self) -> str:

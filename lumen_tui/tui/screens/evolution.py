@@ -314,7 +314,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def _show_change(self, text: str) -> None:
         prompt = self.query_one(".prompt", Static)
-        prompt.update(coloured(text))
+        prompt.update(coloured(text, appearance_of(self.app)))
         prompt.display = bool(text)
 
     async def _load_change(self, row: EvolutionRow) -> None:

@@ -39,7 +39,7 @@ class FactRows(Rows[FactState]):
         style = ink.bad if phase is Phase.DRIFTED else ink.muted if phase is Phase.FRESH else ink.loud
         confirmed = words.age(self.now - row.confirmed) if row.confirmed else "never"
         cells = [
-            Cell(fills[phase], style, 4),
+            Cell(str(phase), style, 7) if self.look.spoken else Cell(fills[phase], style, 4),
             Cell(row.fact.title, ink.strong if selected else ink.text if row.current else ink.muted),
         ]
         clock = ink.text if row.confirmed else ink.loud

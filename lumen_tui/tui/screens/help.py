@@ -84,7 +84,7 @@ class CommandRows(Rows[RoomCommand]):
         scope = Cell(row.scope.replace("_", " ") if self.key(row) in self.heads else "", ink.muted, 11, gap=1)
         key = Cell(shown_key(row, self.keys), ink.muted if why else ink.loud, _KEY, gap=1)
         cells = (
-            Cell(shapes.cursor if here else " ", ink.accent, 1),
+            Cell(shapes.chosen if here else "", ink.accent, len(shapes.chosen)),
             *((scope,) if self.heads else ()),
             *((key, Cell(row.label, name, 13)) if row.keys else (Cell(row.label, name, min(_KEY + 14, width // 3)),)),
             Cell(f"not now: {why}" if why else row.help, rest),

@@ -24,6 +24,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.role_texts import fault, hired_role, templates, text_of
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.fields import Choice, TextField, Toggles
 from lumen_tui.tui.kit.jobs import looked
@@ -221,7 +222,7 @@ class DiffScreen(DetailScreen[bool]):
         head = [*self._lines, f"{added} lines added, {removed} removed"]
         yield Static(Content(safe("\n".join(head))), classes="consequences")
         with VerticalScroll(classes="pages"):
-            yield Static(coloured("\n".join(self._diff)))
+            yield Static(coloured("\n".join(self._diff), appearance_of(self.app)))
 
     def keys(self) -> Keys:
         move = pair_of(self, "difference_down", "difference_up", "move")

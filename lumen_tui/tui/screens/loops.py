@@ -144,7 +144,8 @@ def oriented(newest: Sequence[Packet], look: Appearance) -> str:
     if not seconds:
         return ""
     middle = times.span(packet_words.orientation_median(newest))
-    return f"orientation {packet_words.sparkline(seconds[::-1], ''.join(look.shapes.levels))} median {middle}"
+    chart = f"{packet_words.sparkline(seconds[::-1], look.shapes.levels)} " if look.shapes.levels else ""
+    return f"orientation {chart}median {middle}"
 
 
 async def show_capsule(screen: DetailScreen[None], layout: Layout, loop: int) -> None:

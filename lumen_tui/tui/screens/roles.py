@@ -86,7 +86,7 @@ class RoleRows(Rows[RoleRow]):
         if row.role is None:
             return line(width, (Cell(row.name, ink.muted, 14), Cell("retired", ink.muted)))
         role, stats = row.role, row.stats or Stats(row.name)
-        mark = self.look.shapes.need if row.retirement else ""
+        mark = self.look.shapes.alert if row.retirement else ""
         style = (
             (role.name, ink.strong if selected else ink.text),
             (mark, ink.loud),
@@ -97,7 +97,7 @@ class RoleRows(Rows[RoleRow]):
             (words.age(self.now - stats.last_used) if stats.last_used else "", ink.muted),
         )
         cells = [
-            Cell(text, style, size, right=right, gap=1)
+            Cell(text, style, max(size, len(mark)) if text == mark else size, right=right, gap=1)
             for (text, style), (size, right) in zip(style, _COLUMNS, strict=True)
         ]
         return line(width, (*cells, Cell(role.purpose, ink.muted)))
@@ -142,9 +142,14 @@ def _figures(stats: Stats | None, look: Appearance) -> Iterator[Fact]:
     if proofs := analytics.proofs(stats):
         yield "checks", proofs
     weeks, dots = analytics.spark(stats.weeks, look.shapes.levels), look.shapes.status
-    yield "by week", f"{weeks.strip()}  share done, of {analytics.WEEKS} weeks to now"
-    latest = analytics.recent(stats.latest, dots[Status.DONE], dots[Status.FAILED])
-    yield "latest", f"{latest}  the newest at the end"
+    if look.spoken:
+        rates = ("none" if week.rate is None else f"{week.rate:.0%}" for week in stats.weeks)
+        yield "by week", f"share done, to now: {', '.join(rates)}"
+    else:
+        yield "by week", f"{weeks.strip()}  share done, of {analytics.WEEKS} weeks to now"
+    between = " " if look.spoken else ""
+    latest = analytics.recent(stats.latest, dots[Status.DONE] + between, dots[Status.FAILED] + between)
+    yield "latest", f"{latest.strip()}  the newest at the end"
     yield "duration", f"median {times.span(stats.median)}, p95 {times.span(stats.p95)}"
     yield "cost", f"{dollars(stats.usd)}; a task: median {dollars(stats.usd_median)}, p95 {dollars(stats.usd_p95)}"
     yield "tokens", number(stats.tokens)

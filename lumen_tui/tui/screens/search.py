@@ -59,12 +59,12 @@ class HitRows(Rows[Hit]):
         here = row.ref == self.current
         wide = width >= _WIDE
         cells = (
-            Cell(shapes.cursor if here else " ", ink.accent, 1),
+            Cell(shapes.chosen if here else "", ink.accent, len(shapes.chosen)),
             Cell(row.type, ink.strong if here else ink.muted, 12, gap=1),
             Cell(words.age(self.now - row.at) if row.at else "", ink.muted, 6, right=True, gap=1),
             *((Cell(row.wu_id, ink.muted, 8), Cell(row.trust, ink.muted, 9)) if wide else ()),
         )
-        size = _HEAD + (21 if wide else 0)
+        size = _HEAD - 1 + len(shapes.chosen) + (21 if wide else 0)
         drawn = line(size - 1, cells)
         push(drawn, " ", ink.muted)
         room = width - size

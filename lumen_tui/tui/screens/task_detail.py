@@ -45,7 +45,8 @@ def status_words(view: TaskView, shapes: Shapes) -> Content:
     if view.awaits_budget:
         return Content.assemble((f"{shapes.paused} waits for budget", "bold $room-accent"))
     style = "bold $room-bad" if view.status in _WRONG else "bold $room-accent" if view.status in _WANTS else "bold"
-    return Content.assemble((f"{shapes.status[view.status]} {view.outcome}", style))
+    mark = shapes.status[view.status]
+    return Content.assemble((view.outcome if view.outcome.startswith(mark) else f"{mark} {view.outcome}", style))
 
 
 def task_facts(
@@ -289,8 +290,9 @@ class TaskDetailScreen(DetailScreen[None]):
         text = self._detail.result if self._detail else ""
         if not text:
             return [line(width, (Cell(no_result(self._detail.view if self._detail else None), ink.muted),))]
-        gutter = Segment(f"{appearance_of(self.app).shapes.gutter} ", ink.faint)
-        lines = [[gutter, *body] for body in markdown_lines(text[:_SHOWN], max(1, width - 2), ink)]
+        gutter = Segment(f"{appearance_of(self.app).shapes.quotes} ", ink.faint)
+        room = max(1, width - len(gutter.text))
+        lines = [[gutter, *body] for body in markdown_lines(text[:_SHOWN], room, ink)]
         if len(text) > _SHOWN:
             more = f"… {words.number(len(text) - _SHOWN)} more characters: e opens all of it, Y copies it"
             lines.append(line(width, (Cell(more, ink.accent),)))

@@ -20,6 +20,7 @@ from lumen_tui.model import times
 from lumen_tui.model.tasks import Status, TaskEvent, legible
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line, wrap
 from lumen_tui.tui.kit.sheets import FILTERING, ListFilter, Rows
@@ -27,7 +28,6 @@ from lumen_tui.tui.theme import Appearance, Shapes
 
 _COMMANDS = ("shell", "Bash")
 _TIME = 6  # columns of the time
-_MARK = 1
 _ASIDE = 30  # most columns at the right edge: exit code, lines, seconds
 _NARROW = 24  # columns below which nothing stands at the right edge
 _SAID, _TYPED, _WROTE = 12, 3, 4  # lines that are shown of a text, of a command, of its output, unless it is expanded
@@ -110,7 +110,7 @@ def transcript_rows(made: Sequence[Entry], width: int, expanded: frozenset[str])
 
 
 def _lines(entry: Entry, width: int, expanded: bool, newest: bool) -> Iterator[tuple[str, str]]:
-    room = max(10, width - _TIME - _MARK - 3 - _aside_width(entry, width))
+    room = max(10, width - _TIME - 4 - _aside_width(entry, width))
     typed = wrap(entry.text.strip("\n"), room)[:_MOST]
     first = "typed" if entry.event.kind == "call" else "said"
     yield from _cut(first, typed, _SAID if first == "said" else _TYPED, expanded)
@@ -161,7 +161,7 @@ class TranscriptRows(Rows[TranscriptRow]):
         indent = "  " if row.kind == "wrote" else ""
         cells = (
             Cell(self._time(row), ink.muted, _TIME, right=True),
-            Cell(mark, mark_ink, _MARK),
+            Cell(mark, mark_ink, self.look.shapes.size),
             Cell(f"{indent}{row.text}", body, gap=1),
             *(
                 (Cell(aside, ink.bad if entry.failed else ink.muted, min(_ASIDE, len(aside)), right=True),)
@@ -181,12 +181,12 @@ class TranscriptRows(Rows[TranscriptRow]):
     def _mark(self, row: TranscriptRow) -> tuple[str, Style]:
         ink, shapes, entry = self.look.ink, self.look.shapes, row.entry
         if entry.event.kind == "text":
-            return shapes.gutter, ink.accent
+            return shapes.quotes, ink.accent
         if row.number:
             return " ", ink.faint
         if entry.failed and not entry.is_command:
             return shapes.status[Status.FAILED], ink.bad
-        return _marks(shapes).get(entry.event.kind, "$" if entry.is_command else shapes.sep), ink.muted
+        return _marks(shapes).get(entry.event.kind, shapes.runs if entry.is_command else shapes.sep), ink.muted
 
     def _ink(self, row: TranscriptRow) -> Style:
         ink, kind = self.look.ink, row.entry.event.kind
@@ -262,7 +262,8 @@ class TranscriptView(Vertical):
 
     def _lay_out(self) -> None:
         follows = self.list.model.cursor >= len(self.list.model) - 1
-        self.list.set_rows(transcript_rows(self._entries, self.list.size.width - 2, self._expanded))
+        marks = appearance_of(self.app).shapes.size
+        self.list.set_rows(transcript_rows(self._entries, self.list.size.width - 1 - marks, self._expanded))
         if follows:
             self.list.action_row("bottom")
 

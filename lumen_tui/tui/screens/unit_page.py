@@ -163,7 +163,7 @@ class EntryRows(Rows[UnitEntry]):
         text = ink.bad if row.bad else ink.strong if selected else ink.text
         cells = (
             Cell(row.group if row.first else "", ink.accent, _GROUP),
-            Cell(self._mark(row), self._style(row), 1, gap=1),
+            Cell(self._mark(row), self._style(row), self.look.shapes.size, gap=1),
             Cell(row.text, text, gap=1),
             Cell(words.age(self.now - row.at) if row.at else "", ink.muted, 6, right=True),
         )

@@ -17,7 +17,7 @@ from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import KeysLine, key_of
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, Lines, line
+from lumen_tui.tui.kit.lines import Cell, Lines, line, sign
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import Rows, fill
 from lumen_tui.tui.panes.sorting import Order, Sorting
@@ -62,7 +62,7 @@ class UnitRows(Rows[UnitRow]):
         mark = ink.good if under_way else ink.accent if row.state == "blocked" else ink.muted
         text = ink.strong if selected else ink.muted if settled else ink.text
         cells = [
-            Cell(unit_shape(row.state, self.look.shapes), mark, 1),
+            sign("" if self.look.spoken else unit_shape(row.state, self.look.shapes), mark),
             Cell(unit.id, ink.text, 8, gap=1),
             Cell(row.state, mark, 11, gap=1),
             Cell(unit.priority, ink.loud if unit.priority == "P0" else ink.muted, 2, gap=1),

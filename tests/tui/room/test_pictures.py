@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import lumen_docs
@@ -11,8 +10,7 @@ import msgspec
 import pytest
 from lumen_cells import picture
 from lumen_gallery import Gallery, gallery
-from lumen_quiet import rest
-from lumen_robot import Robot
+from lumen_screens import SCREENS, SIZES, opened
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
@@ -21,73 +19,6 @@ from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.tui.panes.discoveries import LikenessFinder
 from lumen_tui.tui.screens import triage
 
-SIZES = ((120, 40), (80, 24))
-# What is pressed to get there, by the name of the picture.
-SCREENS = {
-    "room": "",
-    "zoom loop": "1 z",
-    "zoom workers": "3 z",
-    "zoom signals": "4 z",
-    "zoom discoveries": "5 z",
-    "zoom decay": "6 z",
-    "loop": "1 enter",
-    "task": "3 j j j enter",
-    "signal": "4 enter",
-    "discovery": "5 enter",
-    "node": "6 enter",
-    "approval": "! enter",
-    "question": "! j enter",
-    "deny": "n d",
-    "needs": "!",
-    "snoozed": "! x",
-    "marked": "5 space space",
-    "filter": "5 slash c a r t",
-    "promote": "5 p",
-    "archive": "5 a",
-    "similar": "5 s",
-    "archived": "6 x",
-    "protected": "6 number_sign",
-    "decay in a month": "6 shift+right shift+right shift+right shift+right",
-    "task form": "t",
-    "signal form": "i",
-    "roles": "h",
-    "role": "h enter",
-    "hire form": "h t",
-    "budget": "dollar_sign",
-    "evolution": "E",
-    "blocks": "quotation_mark",
-    "facts": "F",
-    "relays": "O",
-    "schedules": "C",
-    "schedule form": "C t",
-    "changes": "V",
-    "change lines": "V enter",
-    "chat": "I",
-    "why": "3 w",
-    "journal": "J",
-    "log": "L",
-    "since": "at",
-    "loops": "H",
-    "capsule": "H enter x",
-    "help": "question_mark",
-    "palette": "ctrl+p",
-    "command line": "colon t a s k space",
-    "command log": "semicolon",
-    "work units": "W",
-    "work unit": "W enter",
-    "settings": "comma",
-    "charts": "percent_sign",
-    "problems": "X",
-    "pause": "P",
-    "kill": "ctrl+k",
-    "quit": "q",
-    "past": "tilde",
-    "past an hour before": "tilde shift+left",
-    "past zoomed": "tilde shift+left 3 z",
-    "past asked": "tilde tilde",
-    "since then": "tilde shift+left at",
-}  # fmt: skip
-_LOOKS_AGAIN = 0.25  # seconds
 IN_ONE_COLOUR = ("room", "needs", "discovery", "task", "help", "past")
 
 
@@ -115,27 +46,6 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
     monkeypatch.setattr(LikenessFinder, "look", lambda self, pane: None)
     monkeypatch.setattr(triage, "_REST", 0.0)
-
-
-async def _steady(robot: Robot) -> None:
-    """Wait until nothing is added to the screen any more: some look for more once the cursor has rested."""
-    shown = ""
-    while shown != (shown := picture(robot.app)):
-        await robot.pilot.pause(_LOOKS_AGAIN)
-        await rest()
-
-
-@asynccontextmanager
-async def opened(app: Any, size: tuple[int, int], keys: str = "") -> AsyncIterator[Robot]:
-    """A room that has read all and settled, with the keys pressed."""
-    async with app.run_test(size=size) as pilot:
-        robot = Robot(app, pilot)
-        await robot.until(lambda: app.room.snapshot.root and app.room.snapshot.loading == 1)
-        for key in keys.split():
-            await robot.press(key)
-        await robot.until(lambda: not any(word in robot.text for word in ("Reading", "Looking…")))
-        await _steady(robot)
-        yield robot
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
