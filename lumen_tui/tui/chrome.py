@@ -132,8 +132,8 @@ class RoomLayout(NamedTuple):
         return self.wide or self.side
 
 
-def layout_for(size: Size, zoomed: bool, *, spoken: bool = False) -> RoomLayout:
-    """Return the layout of a window. What is `spoken` has one column, whatever room there is."""
+def layout_for(size: Size, zoomed: bool, *, spoken: bool = False, whole: bool = False) -> RoomLayout:
+    """Return the layout of a window. What is `spoken` has one column; so has a zoomed pane that is `whole`."""
     width, height = size
     narrow = spoken or width < _TWO_COLUMNS.width or height < _TWO_COLUMNS.height
     others = (5 if height >= _LINES else 1 if height >= _LINE else 0) if narrow and not zoomed else 0
@@ -142,7 +142,7 @@ def layout_for(size: Size, zoomed: bool, *, spoken: bool = False) -> RoomLayout:
         single=narrow or zoomed,
         wide=width >= _DETAIL and not narrow and not zoomed,
         more=zoomed and width >= _MORE,
-        side=zoomed and width >= _TWO_COLUMNS.width and not spoken,
+        side=zoomed and width >= _TWO_COLUMNS.width and not (spoken or whole),
         low=height < _LOW and not narrow,
         tall=height >= _TALL,
         tiny=width < _TINY.width or height < _TINY.height,

@@ -123,7 +123,7 @@ class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
         self.call_after_refresh(self._keep_focus)
 
     def _arrange(self, size: Size) -> None:
-        self.arranged = layout_for(size, self.zoomed, spoken=self._host.look.spoken)
+        self.arranged = layout_for(size, self.zoomed, spoken=self._host.look.spoken, whole=self.current.whole)
         arrange(self, self.arranged, self.panes, self.current)
         self.columns.share(self.arranged)
 

@@ -37,6 +37,14 @@ tier = "auto"
 
 [models]
 provider = "offline"
+
+[commands.branches]
+run = "git branch --sort=-committerdate"
+help = "The branches, the newest first."
+
+[commands.grep]
+run = "grep -rn {ask:word to look for} ."
+help = "A word in the project."
 """
 _STEPS = (
     ("text", "Part 22: /usr/lib. The sizes agree with yesterday's list to the byte. I take the next folder.", ""),

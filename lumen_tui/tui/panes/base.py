@@ -163,6 +163,7 @@ class Pane(PaneFrame):
         """The list inside, where there is one."""
         return next((child for child in self.children if isinstance(child, LineList)), None)
 
+    whole: ClassVar[bool] = False  # whether, zoomed, it says all that there is
     sorting: Sorting[Any] | None = None
     zoomed = False  # whether it has the screen, with headings and more columns
 

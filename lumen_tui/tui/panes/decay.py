@@ -298,7 +298,7 @@ class DecayPane(Pane):
             (name.split()[-1], f"{words.number(count)} {name.split()[0] if ' ' in name else 'kept'}")
             for name, count in _kept(view)
         )
-        drawing = Charts(view, self.snapshot.decay.rule)
+        drawing = None if self.zoomed else Charts(view, self.snapshot.decay.rule)  # zoomed, its head has them
         if row is None:
             return Detail("Decay", kept, "", drawing) if view.active else None
         facts = (

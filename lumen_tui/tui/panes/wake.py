@@ -27,6 +27,7 @@ class WakePane(Pane):
     """Pane 2."""
 
     scope, number, name_shown = WAKE, 2, "Wake-state"
+    whole = True
     BINDINGS: ClassVar[list[BindingType]] = bindings(WAKE, "screen.do")
 
     def __init__(self) -> None:

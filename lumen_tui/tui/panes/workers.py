@@ -313,9 +313,11 @@ class WorkersPane(Pane):
         row = self._list.selected
         if row is None:
             return None
-        spec = row.spec
+        spec, status = row.spec, queueing.why(row, self.snapshot.standing)
+        if not status.startswith(row.state):
+            status = f"{row.state}  {status}".strip()
         facts = (
-            ("status", f"{row.state}  {queueing.why(row, self.snapshot.standing)}".strip()), ("role", spec.role),
+            ("status", status), ("role", spec.role),
             ("model", spec.model or "the role's own"), ("priority", spec.priority), ("by", spec.created_by),
             ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("brain", row.brain),
             ("tokens", words.number(row.usage.tokens)), ("used", progress_of(row.tail).words()),

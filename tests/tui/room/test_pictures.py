@@ -55,6 +55,14 @@ async def test_a_screen(recorded: Gallery, expected: SnapshotAssertion, name: st
         assert recorded.named(picture(robot.app)) == expected
 
 
+@pytest.mark.parametrize("size", [(200, 50), (60, 20)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_room_in_a_wide_and_in_a_small_window(
+    recorded: Gallery, expected: SnapshotAssertion, size: tuple[int, int]
+) -> None:
+    async with opened(recorded.room(), size) as robot:
+        assert recorded.named(picture(robot.app)) == expected
+
+
 @pytest.mark.parametrize("name", IN_ONE_COLOUR)
 async def test_a_screen_without_colour(
     recorded: Gallery, expected: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, name: str

@@ -112,7 +112,8 @@ async def test_zoomed_decay_says_what_each_node_is_when_it_was_used_and_when_it_
         assert "by type" in room.text
         await room.press("o", "o")
         assert "by title" in room.text
-        assert room.text.index("API changed") < room.text.index("Zod over")
+        first, second = (next(n for n, line in enumerate(room.lines) if text in line[:60]) for text in ("API", "Zod"))
+        assert first < second
 
 
 async def test_o_goes_through_the_orders_and_back(open_room: Any, busy_snapshot: Snapshot) -> None:
@@ -192,3 +193,12 @@ async def test_a_zoomed_list_has_its_columns_in_a_narrow_window_too(open_room: A
     async with open_room(busy_snapshot, size=(60, 20)) as room:
         await room.press("3", "z")
         assert "objective" not in room.text
+
+
+async def test_a_pane_that_says_all_by_itself_has_the_whole_width(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(busy_snapshot) as room:
+        await room.press("2", "z")
+        assert sum("Triage 3 discoveries" in line for line in room.lines) == 1
+        assert next(line for line in room.lines if "Wake-state" in line).rstrip().endswith("─╮")
+        await room.press("4")
+        assert "─ sig-00000000 ─" in room.text
