@@ -17,6 +17,7 @@ from lumen_until import until
 
 _BEGUN = re.compile(r"\x1b(?:\[[0-9;?<=>]*|\][^\x07\x1b]*)?\Z")  # a sequence whose end is still on its way
 _TICK = 0.01  # seconds
+_MOMENT = 0.1  # seconds: what a line did not carry in time it does not carry later
 
 
 class Modem:
@@ -26,6 +27,8 @@ class Modem:
         self.room = room
         self.rate = math.inf  # bytes a second
         self.count = 0  # bytes that arrived
+        self._carried_at = time.monotonic()
+        self._credit = 0.0  # bytes that the line could have carried and did not, of the moment that has passed
         self.emulator = Emulator(120, 40)
         self._tail = ""
         self._decode = getincrementaldecoder("utf-8")("replace").decode
@@ -37,10 +40,14 @@ class Modem:
     def carry(self, _: float = 0.0) -> None:
         """Carry what the line takes in a moment."""
         time.sleep(_TICK)
-        if not select.select([self.room.fd], [], [], 0)[0]:
+        now = time.monotonic()
+        self._credit = min(self._credit + self.rate * (now - self._carried_at), max(1.0, self.rate * _MOMENT), 65536)
+        self._carried_at = now
+        if self._credit < 1 or not select.select([self.room.fd], [], [], 0)[0]:
             return
-        data = os.read(self.room.fd, max(1, int(min(self.rate * _TICK, 65536))))
+        data = os.read(self.room.fd, int(self._credit))
         self.count += len(data)
+        self._credit -= len(data)
         whole = self._tail + self._decode(data)
         begun = _BEGUN.search(whole)
         shown, self._tail = (whole[: begun.start()], begun[0]) if begun else (whole, "")
