@@ -42,9 +42,19 @@ class Palette(Struct, frozen=True):
 
 DARK = Palette()
 PALE = Palette(
-    ground="#fbfbfa", surface="#f4f5f6", panel="#e9ebee", bar="#e9ebee", frame="#c3c8ce", text="#32363c",
-    strong="#101214", muted="#6b727b", faint="#b4b9c0", accent="#9a5b00", bad="#b3261e", good="#2f7d32",
-)  # fmt: skip
+    ground="#fbfbfa",
+    surface="#f4f5f6",
+    panel="#e9ebee",
+    bar="#e9ebee",
+    frame="#c3c8ce",
+    text="#32363c",
+    strong="#101214",
+    muted="#6b727b",
+    faint="#b4b9c0",
+    accent="#9a5b00",
+    bad="#b3261e",
+    good="#2f7d32",
+)
 
 
 class ThemeFile(Palette, frozen=True, forbid_unknown_fields=True):

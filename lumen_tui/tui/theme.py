@@ -73,12 +73,36 @@ SHAPES = Shapes(
 )  # fmt: skip
 ASCII = Shapes(
     {
-        Status.WAITING: "?", Status.ASKING: "?", Status.AWAITING: "o", Status.RUNNING: "*", Status.STALLED: "~",
-        Status.QUEUED: "o", Status.DONE: "v", Status.FAILED: "x", Status.LOST: "!", Status.CANCELLED: "-",
+        Status.WAITING: "?",
+        Status.ASKING: "?",
+        Status.AWAITING: "o",
+        Status.RUNNING: "*",
+        Status.STALLED: "~",
+        Status.QUEUED: "o",
+        Status.DONE: "v",
+        Status.FAILED: "x",
+        Status.LOST: "!",
+        Status.CANCELLED: "-",
     },
-    waits="?", paused="=", need="!", alert="!", cursor=">", chosen=">", quotes="|", mark="+", cursor_mark="#",
-    dot="-", gutter="|", rule="-", bar="#", levels="_.-=+*%#", sep="-", tick="|", spin="", dash="-",
-)  # fmt: skip
+    waits="?",
+    paused="=",
+    need="!",
+    alert="!",
+    cursor=">",
+    chosen=">",
+    quotes="|",
+    mark="+",
+    cursor_mark="#",
+    dot="-",
+    gutter="|",
+    rule="-",
+    bar="#",
+    levels="_.-=+*%#",
+    sep="-",
+    tick="|",
+    spin="",
+    dash="-",
+)
 
 # Each sign as a word, for whoever has the screen read aloud. What only repeats a word or a figure beside it is nothing.
 WORDS = Shapes(
@@ -158,13 +182,20 @@ class RoomTheme(Theme):
 
 def _variables(palette: Palette) -> dict[str, str]:
     return {
-        "room-frame": palette.frame, "room-bar": palette.bar, "room-muted": palette.muted, "room-text": palette.text,
-        "room-accent": palette.accent, "room-bad": palette.bad,
-        "input-cursor-background": palette.accent, "input-cursor-foreground": palette.ground,
-        "input-selection-background": f"{palette.accent} 30%", "border": palette.frame,
-        "border-blurred": palette.frame, "block-cursor-background": palette.accent,
+        "room-frame": palette.frame,
+        "room-bar": palette.bar,
+        "room-muted": palette.muted,
+        "room-text": palette.text,
+        "room-accent": palette.accent,
+        "room-bad": palette.bad,
+        "input-cursor-background": palette.accent,
+        "input-cursor-foreground": palette.ground,
+        "input-selection-background": f"{palette.accent} 30%",
+        "border": palette.frame,
+        "border-blurred": palette.frame,
+        "block-cursor-background": palette.accent,
         "block-cursor-foreground": palette.ground,
-    }  # fmt: skip
+    }
 
 
 def themes() -> tuple[RoomTheme, RoomTheme]:

@@ -81,7 +81,7 @@ SCREENS = {
     "past zoomed": "tilde shift+left 3 z",
     "past asked": "tilde tilde",
     "since then": "tilde shift+left at",
-}  # fmt: skip
+}
 _LOOKS_AGAIN = 0.25  # seconds
 
 

@@ -150,10 +150,14 @@ class FadingRows:
         left = row.fades_at - pane.now
         dash = pane.look.shapes.dash
         texts = _Texts(
-            f"{score(pane.at - row.touched, pane.view.rule):.3f}", row.title,
-            words.until(left) if left > 0 else "due", row.kind, row.wu_id or dash,
-            words.ago(pane.now - row.touched), iso(row.fades_at)[:10],
-        )  # fmt: skip
+            f"{score(pane.at - row.touched, pane.view.rule):.3f}",
+            row.title,
+            words.until(left) if left > 0 else "due",
+            row.kind,
+            row.wu_id or dash,
+            words.ago(pane.now - row.touched),
+            iso(row.fades_at)[:10],
+        )
         side = ink.accent if gone else ink.muted
         text = ink.strong if selected else ink.muted if gone else ink.text
         return line(width, _cells(texts, width, side, text, ink.accent if left < DAY else side, zoomed=pane.zoomed))

@@ -80,10 +80,16 @@ class SignalRows:
         text = ink.strong if selected else ink.text if row.unread else side
         sent = times.epoch(signal.created_at) if signal.created_at else 0.0
         texts = _Texts(
-            flag, signal.wu_id or look.shapes.dash, signal.lane or look.shapes.dash, signal.sender, signal.message,
-            words.age(self._pane.now - sent) if sent else "", signal.target_agent or "all",
-            times.iso(sent)[5:16].replace("T", " ") if sent else "", "no" if row.unread else "yes",
-        )  # fmt: skip
+            flag,
+            signal.wu_id or look.shapes.dash,
+            signal.lane or look.shapes.dash,
+            signal.sender,
+            signal.message,
+            words.age(self._pane.now - sent) if sent else "",
+            signal.target_agent or "all",
+            times.iso(sent)[5:16].replace("T", " ") if sent else "",
+            "no" if row.unread else "yes",
+        )
         cells = _cells(self._pane, texts, width, side, text)
         cells[0] = cells[0]._replace(style=(ink.loud if urgent else ink.accent) if row.unread else side)
         return line(width, cells)

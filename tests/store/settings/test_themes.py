@@ -59,7 +59,7 @@ WRONG = {
     "unreadable": ('text = "#202020"\n', ":1", "text: too little contrast with panel (1.0 of 4.5): make it lighter"),
     "several": ('base = "lumen-light"\nground = "#777777"\n', ":1", "(and so "),
     "a link in it": ("[accent]\nof = 1\n", ":1", "accent: text in quotes is needed, not a table"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)

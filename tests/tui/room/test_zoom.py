@@ -68,8 +68,12 @@ async def test_zoomed_signals_say_for_whom_they_are_when_they_were_sent_and_whet
         heads = next(line for line in room.lines if "sent (UTC)" in line)
         row = next(line for line in room.lines if "Rebase on the new port" in line)
         assert [under(heads, name, row) for name in ("unit", "lane", "from", "to", "read")] == [
-            "WU-101", "UI", "agent-a", "agent-b", "no",
-        ]  # fmt: skip
+            "WU-101",
+            "UI",
+            "agent-a",
+            "agent-b",
+            "no",
+        ]
         assert under(heads, "sent (UTC)", row)[:11] == iso(NOW - 600)[5:16].replace("T", " ")
         old = next(line for line in room.lines if "Decay archived" in line)
         assert [under(heads, name, old) for name in ("to", "read")] == ["all", "yes"]
@@ -81,8 +85,15 @@ async def test_zoomed_signals_say_for_whom_they_are_when_they_were_sent_and_whet
 
 @pytest.fixture
 def driven_signals(busy_snapshot: Snapshot) -> Snapshot:
-    to_one = Signal(id="sig-00000001", message="Rebase on the new port", created_at=iso(NOW - 600), sender="agent-a",
-                    target_agent="agent-b", wu_id="WU-101", lane="UI")  # fmt: skip
+    to_one = Signal(
+        id="sig-00000001",
+        message="Rebase on the new port",
+        created_at=iso(NOW - 600),
+        sender="agent-a",
+        target_agent="agent-b",
+        wu_id="WU-101",
+        lane="UI",
+    )
     to_all = Signal(id="sig-00000002", message="Decay archived 12 nodes", created_at=iso(NOW - 7200), sender="engine")
     return msgspec.structs.replace(busy_snapshot, signals=(SignalRow(to_one, True), SignalRow(to_all, False)), unread=1)
 
