@@ -154,7 +154,7 @@ def outcome(
     if row.status is Status.WAITING:
         return f"approval  {times.clock(now - row.last_event)}", ink.loud
     if row.status is Status.ASKING:
-        return f"waits for you  {times.clock(now - row.last_event)}", ink.loud
+        return f"asks you  {times.clock(now - row.last_event)}", ink.loud
     if row.status is Status.RUNNING:
         held = "waits  " if row.reason else ""  # for a model's servers, or between two steps: its last words say it
         return f"{held}{times.clock((now - row.started) // _STEP * _STEP)}", ink.accent if held else ink.text

@@ -75,7 +75,7 @@ class FiltersScreen(ListSheet[str, SavedFilter]):
     """Answers with the filter that was chosen. `current` is the one in force, which can be saved."""
 
     SCOPE = "filters"
-    EMPTY = "No saved filters here. Narrow the list first; then this saves its filter under a name."
+    EMPTY = "No saved filters yet. Filter the list first, then open this again: it saves the filter under a name."
 
     def __init__(self, port: Port, snapshot: Snapshot, scope: str, current: str, refusal: str = "") -> None:
         super().__init__(f"Filters of {scope}")

@@ -46,7 +46,8 @@ from lumen_tui.tui.theme import Appearance
 _REST = 0.15  # seconds without a move, after which what belongs to an item is looked for
 _FIRST = 500  # discoveries among which those that come back stand first in their priority
 _QUICK = 0.2  # seconds: where reading all decisions took longer, they are read once
-_KIND = 5  # cells
+_KIND = 5  # cells of the column of kinds
+_LOOKED_AT = 50  # rows that decide whether there is one
 
 
 def _by_priority(rows: Sequence[DiscoveryRow], now: float) -> Sequence[DiscoveryRow]:
@@ -172,7 +173,7 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
     WHY = True
     REPEATS = frozenset({"triage.promote", "triage.archive", "triage.keep", "triage.merge", "triage.edit"})
     TWO_LINES = False
-    kinds = _KIND
+    kinds = -1
 
     def __init__(self, host: Host, reasons: Reasons, habits: TriageHabits, at: str = "") -> None:
         super().__init__("Triage")
@@ -255,6 +256,8 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
 
     def _fill(self) -> None:
         rows = self.snapshot.discoveries
+        near = (rows[place].node for place in range(min(_LOOKED_AT, len(rows))))
+        self.kinds = _KIND if any(kind_of(node) != node.type for node in near) else -1
         self.rows.set_rows(self._sorting.apply(rows) if self._sorting.name else _by_priority(rows, self.now))
 
     def tick(self, now: float) -> None:
