@@ -62,7 +62,6 @@ SCREENS = {
     "since": "at",
     "loops": "H",
     "capsule": "H enter x",
-    "operators": "vertical_line",
     "own commands": "underscore",
     "help": "question_mark",
     "palette": "ctrl+p",

@@ -17,7 +17,6 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
 from lumen_tui.tui.panes.discoveries import LikenessFinder
-from lumen_tui.tui.presence import Presence
 from lumen_tui.tui.screens import triage
 
 IN_ONE_COLOUR = ("room", "needs", "discovery", "task", "help", "past")
@@ -43,11 +42,10 @@ def recorded() -> Iterator[Gallery]:
 
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that is on every machine, as nobody, and look for no near doubles: they come late."""
+    """Stand in a folder that is on every machine, and look for no near doubles, which come when they are found."""
     monkeypatch.chdir("/")
     monkeypatch.setattr(LikenessFinder, "look", lambda self, pane: None)
     monkeypatch.setattr(triage, "_REST", 0.0)
-    monkeypatch.setattr(Presence, "begin", lambda self, root: None)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
