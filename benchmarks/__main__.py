@@ -25,6 +25,7 @@ from benchmarks import (
     hotverbs,
     isolate,
     memory,
+    outward,
     relay,
     room,
     sandbox,
@@ -37,7 +38,7 @@ from benchmarks.table import Row, Table
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
     "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
-    "search", "isolate", "answers", "demo",
+    "search", "isolate", "answers", "demo", "outward",
 )  # fmt: skip
 
 
@@ -66,6 +67,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from freshness.measure(folder)
     if "capsule" in parts:
         yield from capsule.measure(folder)
+    if "outward" in parts:
+        yield from outward.measure(folder)
     if "relay" in parts:
         yield from relay.measure(folder)
     if "search" in parts:
