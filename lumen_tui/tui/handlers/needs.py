@@ -169,11 +169,11 @@ class NeedsHandler(Handler):
         self._go(needs[(start + by) % len(needs)])
 
     def _go_on(self, by: int) -> None:
-        """From the page of a request: the next need, on its page too where it has one."""
-        needs, names = self.snapshot.attention, [need.key for need in self.snapshot.attention]
-        start = names.index(self.at) if self.at in names else (-1 if by > 0 else len(names))
-        if needs:
-            self._go(needs[(start + by) % len(needs)])
+        """From the pages of approvals: the first or the last of what else needs a person, or round to them again."""
+        needs = self.snapshot.attention
+        others = [need for need in needs if need.need is not Need.APPROVAL] or needs
+        if others:
+            self._go(others[0 if by > 0 else -1])
 
     def _go(self, need: Attention) -> None:
         self.at = need.key

@@ -264,4 +264,13 @@ class ApprovalScreen(ApprovalPaper):
         self._needs_host.send(Undo(), self.say)
 
     def action_leave_to(self, where: str) -> None:
-        self.dismiss(where)
+        """Turn to the approval before or after this one; beyond the first and the last, leave for other needs."""
+        passed = {need.target for need in self._snapshot.snoozed}
+        waiting = [approval for approval in self._snapshot.approvals if approval.id not in passed]
+        if (here := self._request) is not None:
+            mine, after = (here.asked_at, here.id), where == NEXT  # in the order in which they are listed
+            waiting = [each for each in waiting if each.id != here.id and ((each.asked_at, each.id) > mine) == after]
+        if waiting:
+            self._turn_to(waiting[0 if where == NEXT else -1])
+        else:
+            self.dismiss(where)

@@ -190,13 +190,10 @@ class AttentionScreen(AnswerSheet):
         self.app.push_screen(ApprovalScreen(self.snapshot, row.target, self.needs_host), self._left)
 
     def _left(self, where: str | None) -> None:
-        """Go on from a question that was open: the next need, opened too where it is a question."""
-        if where not in (NEXT, PREVIOUS):
-            return
-        self.action_step(1 if where == NEXT else -1)
-        row = self.rows.selected
-        if row is not None and row.need is Need.APPROVAL:
-            self.opened(row)
+        """Go on from the pages of approvals: to the first or the last of what else is listed."""
+        others = [need for need in self.snapshot.attention if need.need is not Need.APPROVAL]
+        if where in (NEXT, PREVIOUS) and others:
+            self.rows.select_key(others[0 if where == NEXT else -1].key)
 
     def action_why(self) -> None:
         """Show what caused it, and what came of it."""

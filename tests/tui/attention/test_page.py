@@ -202,3 +202,26 @@ async def test_the_next_need_opens_the_page_that_answers_it(desk, open_room):
         await room.press("enter")
         await room.until(lambda: isinstance(room.app.screen, RelayScreen))
         await room.sees("two", "held")
+
+
+async def test_next_turns_to_the_next_approval_and_behind_the_last_one_to_what_else_needs_you(
+    desk: Any, open_room: Any
+) -> None:
+    for number, command in enumerate(("make one", "make two", "make three")):
+        desk.ask(command, at=NOW - 300 + number // 2)  # two of them within the same second
+    desk.ended(desk.task("long look"))
+    async with open_room(desk) as room:
+        await room.press("n", "enter")
+        await room.sees("Approval request: 1 of 3")
+        await room.press("n")
+        await room.sees("Approval request: 2 of 3")
+        await room.press("n", "N", "N", "n", "n")
+        await room.sees("Approval request: 3 of 3", "make three")
+        await room.press("n")
+        await room.until(lambda: len(room.app.screen_stack) == 1)
+        assert room.app.room.current.scope == "workers"
+        await room.press("exclamation_mark", "g", "enter")
+        await room.sees("Approval request: 1 of 3")
+        await room.press("N")
+        await room.sees("Needs you: 4")
+        assert room.app.screen.rows.selected.need == "failed"
