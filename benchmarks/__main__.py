@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import (
     answers,
     appends,
+    black_box,
     capsule,
     demo,
     engine,
@@ -38,7 +39,7 @@ from benchmarks.table import Row, Table
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
     "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
-    "search", "isolate", "answers", "demo", "outward",
+    "past", "search", "isolate", "answers", "demo", "outward",
 )  # fmt: skip
 
 
@@ -71,6 +72,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from outward.measure(folder)
     if "relay" in parts:
         yield from relay.measure(folder)
+    if "past" in parts:
+        yield from black_box.measure(folder, newest)
     if "search" in parts:
         yield from search.measure(folder, newest)
     if "isolate" in parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import takewhile
@@ -40,7 +41,7 @@ from lumen_tui.store.memory.loop_records import packet_in
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
-from lumen_tui.store.signals.signal_index import SignalIndex
+from lumen_tui.store.signals.signal_history import SignalHistory, SignalsThen
 from lumen_tui.store.tasks.task_records import (
     DamagedTask,
     TaskFiles,
@@ -80,10 +81,14 @@ class BlackBox:
         self._ledger, self._units = LedgerPast(layout), UnitsPast(layout)
         self._engine, self._holds = EnginePast(layout), HoldsPast(layout)
         self._queue = Stamped(lambda: [layout.transitions], lambda: list(newest_first(layout))[::-1])
+        self._signals, self._nodes = SignalHistory(layout, operator), _NodesPast(layout)
+        self._upto = _journals(layout)
         self.happenings = Happenings(layout)
 
     def close(self) -> None:
         """Close every journal. Snapshots that were taken can still be read."""
+        self._signals.close()
+        self._nodes.close()
 
     def at(self, moment: float, now: float) -> Snapshot:
         """Return the room at a moment, as far as that is recorded (`model.past.NOT_RECORDED`); `now` is the present.
@@ -91,16 +96,12 @@ class BlackBox:
         Its revisions differ from those of the one before.
         """
         layout = self._layout
-        ends = {journal.path: journal.end_at(moment) for journal in _journals(layout)}
-        ends[layout.memory] = _end_of_nodes(layout, moment)
-        signals, nodes = SignalIndex(layout, self._operator, ends), NodeIndex(layout, ends)
-        with closing(signals), closing(nodes), closing(Dismissals(layout, ends)) as dismissed:
-            for index in (signals, nodes):
-                while index.refresh():
-                    pass
+        ends = {journal.path: journal.end_at(moment) for journal in self._upto}
+        nodes = self._nodes.at(moment, ends[layout.touches])
+        with closing(Dismissals(layout, ends)) as dismissed:
             dismissed.refresh()
-            lists = _Lists(signals, nodes, dismissed.targets(), _packets(layout, ends[layout.packets]))
-            return self._rebuilt(moment, now, lists)
+            signals, packets = self._signals.at(moment, _P0), _packets(layout, ends[layout.packets])
+            return self._rebuilt(moment, now, _Lists(signals, nodes, dismissed.targets(), packets))
 
     def _rebuilt(self, moment: float, now: float, lists: _Lists) -> Snapshot:
         layout, packets, signals, nodes = self._layout, lists.packets, lists.signals, lists.nodes
@@ -120,7 +121,7 @@ class BlackBox:
             packets=packets,
             wake=_wake_state(packets),
             tasks=tasks,
-            signals=signals.rows(),
+            signals=signals.rows,
             unread=signals.unread,
             discoveries=nodes.discoveries(moment),
             discovery_counts=nodes.open.counts(moment),
@@ -167,7 +168,7 @@ class BlackBox:
 class _Lists(NamedTuple):
     """What was read of the long journals up to a moment."""
 
-    signals: SignalIndex
+    signals: SignalsThen
     nodes: NodeIndex
     dismissed: frozenset[str]
     packets: tuple[Packet, ...]
@@ -175,8 +176,6 @@ class _Lists(NamedTuple):
 
 def _journals(layout: Layout) -> tuple[DatedLines, ...]:
     return (
-        DatedLines(layout.signals, b"created_at"),
-        DatedLines(layout.receipts, b"read_at"),
         DatedLines(layout.touches, b"at"),
         DatedLines(layout.actions, b"at"),
         DatedLines(layout.packets, b"completed_at"),
@@ -200,7 +199,7 @@ def _needs(shown: Snapshot, asked: Sequence[Approval], lists: _Lists) -> tuple[A
     return attention.collect(
         engine=shown.engine,
         tasks=[view for view in shown.tasks if view.id not in retried],
-        p0_signals=lists.signals.unread_p0(_P0),
+        p0_signals=lists.signals.urgent,
         p0_discoveries=shown.discoveries[:p0],
         spend=shown.spend,
         problems=(),
@@ -223,15 +222,50 @@ class _DatedNode(msgspec.Struct):
 _dated = msgspec.json.Decoder(_DatedNode)
 
 
-def _end_of_nodes(layout: Layout, moment: float) -> int:
-    """Return how far the nodes went. An edit is dated; what undo put back has its old date, and that of the undo."""
+class _NodesPast:
+    """The index of nodes of one moment after another: read again only where nodes or touches lie between two."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._written = Stamped(lambda: [layout.memory, layout.actions], lambda: list(_node_dates(layout)))
+        self._index: NodeIndex | None = None
+        self._ends: object = None
+
+    def close(self) -> None:
+        """Close the journals."""
+        if self._index is not None:
+            self._index.close()
+
+    def at(self, moment: float, touches: int) -> NodeIndex:
+        """Return the nodes of a moment, with the touches before that offset. Touches the disk."""
+        self._written.refresh()
+        place = bisect_right(self._written.value, moment, key=lambda written: written.at)
+        end = self._written.value[place - 1].end if place else 0
+        ends = {self._layout.memory: end, self._layout.touches: touches}
+        if self._index is None or (end, touches) != self._ends:
+            self.close()
+            self._index, self._ends = NodeIndex(self._layout, ends), (end, touches)
+            while self._index.refresh():
+                pass
+        return self._index
+
+
+class _Written(NamedTuple):
+    """When a line of the nodes was written, and where it ends."""
+
+    at: float
+    end: int
+
+
+def _node_dates(layout: Layout) -> Iterator[_Written]:
+    """Yield when each line was written. An edit is dated; what undo put back has its old date, and that of the undo."""
     try:
         fd = files.open_plain(layout.memory)
     except (FileNotFoundError, files.StoreError, OSError):
-        return 0
+        return
     turned = [times.epoch(action.at) for action in _actions(layout, b'does"') if action.undoes or action.redoes]
     seen: set[str] = set()
-    written, end, turn = 0.0, 0, 0
+    written, turn = 0.0, 0
     try:
         for start, block in whole_blocks(fd):
             for offset, line in split_lines(block, start):
@@ -246,11 +280,9 @@ def _end_of_nodes(layout: Layout, moment: float) -> int:
                     date = turned[turn] if turn < len(turned) else written
                 seen.add(node.id)
                 written = max(written, date)
-                if written > moment:
-                    return offset
+                yield _Written(written, end)
     finally:
         os.close(fd)
-    return end
 
 
 def _actions(layout: Layout, *marks: bytes, end: int | None = None) -> Iterator[ActionLine]:

@@ -15,7 +15,8 @@ from lumen_tui.model import past
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.past import Past
 from lumen_tui.model.records import AuditEntry
-from lumen_tui.queries.black_box import snapshot_at
+from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.queries.black_box import BlackBox
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
@@ -73,5 +74,30 @@ def test_moments_between_random_verbs_are_rebuilt_as_they_were(desk: ActionsFold
         seen.append((moment, verb, shown(desk.root, moment)))
     assert len(seen) > 15
     removed = removed_since(desk.root)
-    for moment, verb, real in seen:
-        assert differences(real, past.past_of(snapshot_at(desk.root, "ana", moment, desk.now)), removed) == [], verb
+    for path in (Layout(desk.root).signals, Layout(desk.root).actions, Layout(desk.root).memory):
+        with path.open("ab") as journal_file:
+            journal_file.write(b'\xff{"torn\n{"id":"sig-cut","created_at":"2999')  # a killed writer's last words
+    with closing(BlackBox(desk.root, "ana")) as box:
+        for moment, verb, real in [*seen, *reversed(seen), *stage.chance.sample(seen, len(seen) // 2)]:
+            assert differences(real, past.past_of(box.at(moment, desk.now)), removed) == [], verb
+
+
+def test_with_a_clock_that_was_set_back_every_event_is_reached_and_stepping_ends(tmp_path: Path) -> None:
+    layout, hour = Layout(tmp_path / "state"), 3600.0
+    layout.create()
+    clock = HandClock(1_800_000_000.0)
+    port = RemotePort(layout.root, "ana", clock=clock)
+    for number, jump in enumerate((60.0, 60.0, -hour, 60.0, 60.0, 2 * hour, 60.0)):
+        clock.wall += jump
+        port.submit(SendSignal(message=f"note {number}"))
+    with closing(BlackBox(layout.root, "ana")) as box:
+        for look in (box.happenings.before, box.happenings.after):
+            moment = clock.wall + 1 if look == box.happenings.before else 1.0
+            dates = []
+            while happening := look(moment):
+                dates.append(happening.at)
+                moment = happening.at
+                assert box.at(moment, clock.wall).taken == moment
+                assert len(dates) < 30
+            assert dates == sorted(set(dates), reverse=look == box.happenings.before)
+        assert len(box.at(clock.wall, clock.wall).signals) == 7
