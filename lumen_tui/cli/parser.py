@@ -52,6 +52,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "tools": ("tool",),
     "operator": ("operator",),
     "access": ("access",),
+    "servers": ("mcp",),
     "hooks": ("hook", "hooks"),
     "exchange": ("import", "export"),
     "agentfile": ("af",),

@@ -42,6 +42,7 @@ TITLES = {  # of the parts
     "tools": "Tools that are not ours",
     "operator": "The operator",
     "access": "Programs that connect",
+    "servers": "Servers for other programs",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
     "agentfile": "Agent files",

@@ -222,7 +222,24 @@ def _hook(argv: list[str], state: dict[str, str]) -> int | None:
     return hook.run(argv, state)
 
 
+def _mcp(argv: list[str], state: dict[str, str]) -> int:
+    """Serve MCP on stdin and stdout. ValueError for anything but plain options."""
+    options: dict[str, str] = {}
+    scopes: list[str] = []
+    remaining = iter(argv)
+    for word in remaining:
+        if word == "--scope":
+            scopes.append(next(remaining, ""))
+        elif word in ("--state", "--name"):
+            options[word[2:]] = next(remaining, "")
+        else:
+            raise ValueError(word)
+    from lumen_tui.servers import pipes
+
+    return pipes.mcp(_root(options, state), options.get("name", ""), scopes)
+
+
 _VERBS = {
     "signal": _signal, "create": _create, "inbox": _inbox, "checkpoint": _checkpoint, "ready": _ready, "hook": _hook,
-    "search": _search,
+    "search": _search, "mcp": _mcp,
 }  # fmt: skip

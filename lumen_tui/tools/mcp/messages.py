@@ -17,7 +17,7 @@ MAX_MESSAGE = 16 * 1024 * 1024  # bytes of one message
 MAX_TOTAL = 256 * 1024 * 1024  # bytes that a server may send while it is connected
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
-_META = "io.modelcontextprotocol/"
+META = "io.modelcontextprotocol/"  # before the names of the protocol in `_meta`
 
 
 class ServerFailed(Exception):
@@ -50,12 +50,13 @@ class Transport(Protocol):
 
 
 def client_info() -> dict[str, str]:
+    """Return how this program calls itself, as a client and as a server."""
     return {"name": "lumen-tui", "version": lumen_tui.__version__}
 
 
 def with_meta(params: Mapping[str, object]) -> dict[str, object]:
     """Return params with what every request of the stateless protocol says of its client: that it offers nothing."""
-    meta = {f"{_META}protocolVersion": MODERN, f"{_META}clientInfo": client_info(), f"{_META}clientCapabilities": {}}
+    meta = {f"{META}protocolVersion": MODERN, f"{META}clientInfo": client_info(), f"{META}clientCapabilities": {}}
     return {**params, "_meta": meta}
 
 

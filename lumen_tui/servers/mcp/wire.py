@@ -1,0 +1,148 @@
+"""Requests as MCP has them: what a client says of itself, what is wrong with one, and how one is told of progress."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from lumen_tui.model.access import Principal, Scope
+from lumen_tui.model.text import one_line
+from lumen_tui.model.toolservers import HANDSHAKE, MODERN, OLDER
+from lumen_tui.tools.mcp.messages import (
+    META,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    JsonRpcError,
+    Message,
+    client_info,
+)
+
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
+MISSING_CAPABILITY = -32021
+TASKS = "io.modelcontextprotocol/tasks"  # the extension
+VERSIONS = (MODERN, HANDSHAKE, *OLDER)
+Result = dict[str, object]
+Notify = Callable[[str, Mapping[str, object]], None]
+
+
+def invalid(text: str) -> JsonRpcError:
+    return JsonRpcError(INVALID_PARAMS, text)
+
+
+class Exchange:
+    """One request that is being answered: by whom, in which generation of the protocol, and whether still wanted."""
+
+    def __init__(self, request_id: str | int, params: Message, who: Principal, client: Message, notify: Notify) -> None:
+        self.id = request_id
+        self.params = params
+        self.who = who
+        self.version = str(client.get("version"))
+        self.capabilities = _mapping(client.get("capabilities"))
+        self.notify = notify
+        self.cancelled = threading.Event()
+
+    @property
+    def modern(self) -> bool:
+        """Whether it is of the generation without a handshake."""
+        return self.version == MODERN
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether the client has declared the Tasks extension on this very request."""
+        return self.modern and TASKS in _mapping(self.capabilities.get("extensions"))
+
+    @property
+    def takes_forms(self) -> bool:
+        """Whether the client may be asked to put a form before its user; by `{}` it says so as well."""
+        declared = self.capabilities.get("elicitation")
+        return isinstance(declared, dict) and (not declared or "form" in declared)
+
+    def must_may(self, scope: Scope) -> None:
+        """Refuse a program without a scope."""
+        if not self.who.may(scope):
+            raise invalid(f"this needs the scope {scope}, which {self.who.by} lacks")
+
+    def text(self, name: str) -> str:
+        """Return a parameter that must be a text."""
+        value = self.params.get(name)
+        if not isinstance(value, str):
+            raise invalid(f"{name} must be a text")
+        return value
+
+    def mapping(self, name: str) -> Message:
+        """Return a parameter that is an object, and an empty one where it is left out."""
+        value = self.params.get(name, {})
+        if not isinstance(value, dict):
+            raise invalid(f"{name} must be an object")
+        return value
+
+    def progress(self, done: float, message: str) -> None:
+        """Tell how far it is, where the client has asked for that and still waits."""
+        token = _mapping(self.params.get("_meta")).get("progressToken")
+        if isinstance(token, (str, int)) and not isinstance(token, bool) and not self.cancelled.is_set():
+            self.notify("notifications/progress", {"progressToken": token, "progress": done, "message": message})
+
+
+def _mapping(value: object) -> Message:
+    return value if isinstance(value, dict) else {}
+
+
+def modern_client(params: Message) -> Message | None:
+    """Return what a request of the stateless protocol says of its client; None for a request of the other one.
+
+    JsonRpcError where it says that it is one and leaves out what must be there.
+    """
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or not any(str(name).startswith(META) for name in meta):
+        return None
+    version, capabilities = meta.get(f"{META}protocolVersion"), meta.get(f"{META}clientCapabilities")
+    if not isinstance(version, str):
+        raise invalid(f"_meta lacks {META}protocolVersion")
+    if version != MODERN:
+        data = {"supported": list(VERSIONS), "requested": one_line(version, 40)}
+        raise JsonRpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    if not isinstance(capabilities, dict):
+        raise invalid(f"_meta lacks {META}clientCapabilities")
+    name = _mapping(meta.get(f"{META}clientInfo")).get("name")
+    return {"version": MODERN, "capabilities": capabilities, "name": name if isinstance(name, str) else ""}
+
+
+def legacy_client(params: Message) -> Message:
+    """Return what `initialize` says of its client, with the version that is spoken from then on."""
+    version = params.get("protocolVersion")
+    if not isinstance(version, str):
+        raise invalid("protocolVersion must be a text")
+    name = _mapping(params.get("clientInfo")).get("name")
+    return {
+        "version": version if version in (HANDSHAKE, *OLDER) else HANDSHAKE,
+        "capabilities": _mapping(params.get("capabilities")),
+        "name": name if isinstance(name, str) else "",
+    }
+
+
+def missing_tasks() -> JsonRpcError:
+    """Return the error for a request that needs the Tasks extension of its client."""
+    needed: Message = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+    return JsonRpcError(MISSING_CAPABILITY, "Missing required client capability", needed)
+
+
+def no_method(method: str) -> JsonRpcError:
+    return JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {one_line(method, 80)}")
+
+
+def answer_of(request_id: object, result: Mapping[str, object]) -> Message:
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def error_of(request_id: object, error: JsonRpcError) -> Message:
+    """Return the message of an error; without an id where it could not be read."""
+    body: Message = {"code": error.code, "message": str(error)}
+    if error.data is not None:
+        body["data"] = error.data
+    return {"jsonrpc": "2.0", **({} if request_id is None else {"id": request_id}), "error": body}
+
+
+def stamped(result: Mapping[str, object]) -> Result:
+    """Return a result as the stateless protocol has it: with its type, and with who gives it."""
+    meta = {**_mapping(result.get("_meta")), f"{META}serverInfo": client_info()}
+    return {"resultType": "complete", **result, "_meta": meta}
