@@ -26,6 +26,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "engine": ("pause", "resume", "stop", "beat", "budget", "kill", "unkill"),
     "attention": ("approve", "deny", "approvals", "question", "attention"),
     "notifications": ("notifications",),
+    "mail": ("mail",),
     "roles": ("role",),
     "memory": ("signal", "inbox", "create"),
     "triage": ("triage",),

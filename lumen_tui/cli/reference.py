@@ -19,6 +19,7 @@ TITLES = {  # of the parts
     "engine": "The engine and its budget",
     "attention": "What needs a person",
     "notifications": "What needed a person",
+    "mail": "Mail",
     "roles": "Roles",
     "memory": "Signals and notes",
     "triage": "Triage",

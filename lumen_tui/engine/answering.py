@@ -19,10 +19,12 @@ from lumen_tui.model.answers import (
     REFUSED,
     TAKEN,
     TOKEN_BYTES,
+    UNCLEAR,
     AnswerLine,
     Offer,
     Refusal,
     Verdict,
+    read_reply,
     request_hash,
 )
 from lumen_tui.model.approvals import Approval
@@ -36,6 +38,7 @@ from lumen_tui.store import approvals
 from lumen_tui.store.attention.answers import AnswerBook
 
 FORGED, REPLAYED, EXPIRED, CHANGED, LATE = "forged", "replayed", "expired", "changed", "late"
+MAIL = "mail"  # the way by which words come, and not buttons
 _WORDS = 4000  # characters that come with an answer
 
 
@@ -101,7 +104,7 @@ class Answers:
                     raise Refusal(FORGED, "no question was sent with this token")
                 done = self._carry_out(offer, message, words, now)
             except Refusal as error:
-                self._note(REFUSED, offer, message, now, why=str(error))
+                self._note(REFUSED, None if error.name == UNCLEAR else offer, message, now, why=str(error))
                 raise
             self._note(DONE, offer, message, now)
             return done
@@ -120,11 +123,10 @@ class Answers:
         answer = approvals.decision(self._store.layout, name) if state == TAKEN else None
         if answer is not None and (answer.via, answer.by) == (self._via, offer.by):
             return Done(summary=f"{name} had its answer when this was cut off", target=name)
+        asked = _asked(offer, request, words, read=self._via == MAIL)
         self._note(TAKEN, offer, message, now)
         try:
-            return perform(
-                self._store, _asked(offer, request, words), by=offer.by, now=now, client=self._via, order=True
-            )
+            return perform(self._store, asked, by=offer.by, now=now, client=self._via, order=True)
         except ActionError as error:
             raise Refusal(LATE, one_line(str(error), 300)) from error
 
@@ -144,11 +146,12 @@ class Answers:
         )
 
 
-def _asked(offer: AnswerLine, request: Approval, words: str) -> Request:
-    """Return the request that carries an answer out, bound to the call by its hash."""
-    text = words.strip()[:_WORDS]
-    if offer.verdict == Verdict.ANSWER:
+def _asked(offer: AnswerLine, request: Approval, words: str, *, read: bool) -> Request:
+    """Return the request that carries an answer out, bound to the call by its hash; with `read` the words decide."""
+    verdict, text = read_reply(offer.verdict, request, words) if read else (offer.verdict, words)
+    text = text[:_WORDS]
+    if verdict == Verdict.ANSWER:
         return AnswerQuestion(question_id=request.id, answer=offer.words or text, hash=request.hash)
-    if offer.verdict == Verdict.ALLOW:
+    if verdict == Verdict.ALLOW:
         return AllowCalls(approval_ids=request.id, reason=text, hash=request.hash)
     return DenyCalls(approval_ids=request.id, reason=text, hash=request.hash)

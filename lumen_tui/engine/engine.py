@@ -11,6 +11,7 @@ from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
 from lumen_tui.engine.events import NO_ENGINE, BeatLog, EventLog, HeartbeatFile, Listener, LoopTurn
+from lumen_tui.engine.mail.sweeping import sweep_mail
 from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleExpiry
 from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
 from lumen_tui.engine.supervisor.pauses import KillSwitch, PauseControl
@@ -249,6 +250,7 @@ class Engine:
         self.learning.beat(self.config.evolution, now)
         self.log.rotate()
         self.queue.shorten(now)
+        sweep_mail(self.store, self.config, now)
         self.schedules.rest()
         if self.switch.kill is None and self.pauses.paused() is None:
             self.freshness.begin(self.config.freshness, now)

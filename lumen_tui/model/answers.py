@@ -14,6 +14,8 @@ from lumen_tui.model.digests import sha256
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.text import is_safe, one_line
 
+UNCLEAR = "unclear"
+_YES, _NO = ("allow", "approve", "yes"), ("deny", "refuse", "no")
 OFFERED, TAKEN, DONE, REFUSED = "offered", "taken", "done", "refused"
 LONGEST = times.DAY  # for which a token counts, where the question does not end before
 TOKEN_BYTES = 24
@@ -25,7 +27,8 @@ class Verdict(StrEnum):
 
     ALLOW = "allow"
     DENY = "deny"
-    ANSWER = "answer"  # a question, with the words of the token, or with those that come with it
+    ANSWER = "answer"  # a question, with the words of the token
+    REPLY = "reply"  # whatever the words that come with it say
 
 
 class AnswerLine(Struct, frozen=True, omit_defaults=True):
@@ -59,11 +62,38 @@ class Offer(NamedTuple):
 
 
 class Refusal(Exception):
-    """An answer was refused. `name` says what it was: forged, replayed, expired, changed or late."""
+    """An answer was refused. `name` says what it was: forged, replayed, expired, changed, late or unclear.
+
+    An unclear one leaves the token as it is.
+    """
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(f"{name}: {text}")
         self.name = name
+
+
+def read_reply(verdict: str, request: Approval, words: str) -> tuple[str, str]:
+    """Return verdict and text of the words that came with a token. Raise Refusal where they are unclear.
+
+    An answer to a question begins with `answer:`, or is one of its options or the number of one, so that no automatic
+    note is taken for an answer.
+    """
+    text = words.strip()
+    first, _, rest = text.partition(" ")
+    word = first.strip(".,:;!").lower()
+    if request.question:
+        if word == "answer" and rest.strip():
+            return Verdict.ANSWER, rest.strip()
+        numbers = [str(number) for number in range(1, len(request.options) + 1)]
+        if text in (*request.options, *numbers):
+            return Verdict.ANSWER, text
+        raise Refusal(UNCLEAR, "begin the reply with `answer:` and the words, or with the number of an option")
+    if word in _NO:
+        return Verdict.DENY, rest.strip()
+    if word in _YES and verdict == Verdict.REPLY:
+        return Verdict.ALLOW, rest.strip()
+    hint = "begin the reply with allow or deny" if verdict == Verdict.REPLY else "only deny can be said here"
+    raise Refusal(UNCLEAR, hint)
 
 
 def request_hash(request: Approval) -> str:

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct, field
 from lumen_tui.model import lanes
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
+from lumen_tui.model.mail import MailConfig
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.outward_config import BackupConfig, TracesConfig
 from lumen_tui.model.tasks import TIERS
@@ -431,6 +432,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     capsule: CapsuleConfig = field(default_factory=CapsuleConfig)
     room: RoomConfig = field(default_factory=RoomConfig)
     notify: NotifyConfig = field(default_factory=NotifyConfig)
+    mail: MailConfig = field(default_factory=MailConfig)
     scheduling: SchedulingConfig = field(default_factory=SchedulingConfig)
     projects: ProjectsConfig = field(default_factory=ProjectsConfig)
     backup: BackupConfig = field(default_factory=BackupConfig)

@@ -41,25 +41,25 @@ URGENT: tuple[Kind, ...] = (
 
 _REFERENCE = r"env:[A-Za-z_][A-Za-z0-9_]*|file:[^\0\n]+"
 _URL = r"https://[^\s@#]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/[^\s@#]*)?"
-_Secret = Annotated[str, Meta(pattern=rf"^(|{_REFERENCE})$")]
+SecretReference = Annotated[str, Meta(pattern=rf"^(|{_REFERENCE})$")]
 _Address = Annotated[str, Meta(pattern=rf"^(|{_REFERENCE}|{_URL})$")]  # one with a secret in it is a reference
 _Topic = Annotated[str, Meta(pattern=rf"^(|{_REFERENCE}|[A-Za-z0-9_-]{{1,64}})$")]
-_Patience = Annotated[float, Meta(ge=0.1, le=300)]
+Patience = Annotated[float, Meta(ge=0.1, le=300)]
 
 
 class CommandMouthConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[notify.command]: a command of the operator's for each message"""
 
     run: str = ""  # for a shell; what is told stands in $LUMEN_TITLE and other variables
-    seconds: _Patience = 10.0  # until it is ended
+    seconds: Patience = 10.0  # until it is ended
 
 
 class WebhookConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[notify.webhook]: one POST of JSON for each message"""
 
     url: _Address = ""
-    secret: _Secret = ""  # with which each is signed
-    seconds: _Patience = 10.0
+    secret: SecretReference = ""  # with which each is signed
+    seconds: Patience = 10.0
 
 
 class NtfyConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,11 +67,11 @@ class NtfyConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     server: _Address = "https://ntfy.sh"
     topic: _Topic = ""
-    token: _Secret = ""  # with which the topic may be written to, and that of the answers read
+    token: SecretReference = ""  # with which the topic may be written to, and that of the answers read
     answers: _Topic = ""  # where a phone's answers come from; empty: none are taken
-    answer_token: _Secret = ""  # goes to the phone: with it that topic may be written to, and nothing else
+    answer_token: SecretReference = ""  # goes to the phone: with it that topic may be written to, and nothing else
     click: str = ""  # what a tap opens
-    seconds: _Patience = 10.0
+    seconds: Patience = 10.0
 
 
 class NotifyConfig(Struct, frozen=True, forbid_unknown_fields=True):

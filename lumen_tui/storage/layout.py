@@ -27,6 +27,9 @@ FOLDERS = (
     "prompts",
     "approvals",
     "approvals/done",
+    "mail",
+    "mail/new",
+    "mail/kept",
     "custom-tools",
     "accepted",
     "accepted/definitions",
@@ -43,6 +46,7 @@ DEMO_MARK = "demo.json"
 _SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
 _OWN_LOCKS = (
     "answers",
+    "mail",
     "changes",
     "replays",
     "trees",
@@ -141,6 +145,9 @@ class Layout:
         self.told = root / "notifications.jsonl"
         self.traces = root / "traces.json"
         self.traces_lock = root / "locks" / "traces.lock"
+        self.mail_log = root / "mail.jsonl"
+        self.mail_new = root / "mail" / "new"  # what came in and was not dealt with yet
+        self.mail_kept = root / "mail" / "kept"  # a folder for each message, with what came with it
         self.answers = root / "answers.jsonl"  # hashes of tokens that answer from elsewhere, and what became of them
         self._name_evolved(root, root / "evolved")
 

@@ -42,7 +42,7 @@ _READABLE = (
     "application/yaml",
 )
 # What pages are written in. Others that Python knows take minutes for 2 MB (punycode), or are no charset (zip).
-_CHARSETS = re.compile(
+CHARSETS = re.compile(
     r"utf-?(?:8(?:-sig)?|16|32)(?:-?[lb]e)?|(?:us-)?ascii|latin-?1|iso-?8859-\d{1,2}|(?:windows|cp)-?(?:125\d|874|932|949)|"
     r"koi8-[ru]|gb(?:k|2312|18030)|euc-(?:jp|kr)|shift-?jis|big5(?:-hkscs)?|iso-2022-jp|macintosh"
 )
@@ -275,7 +275,7 @@ def _result(url: str, page: _FetchedPage, check: Callable[[], None]) -> ToolResu
 
 def _decoded(page: _FetchedPage) -> str:
     charset = page.kind.lower().partition("charset=")[2].partition(";")[0].strip("\"' ")
-    name = charset if _CHARSETS.fullmatch(charset.replace("_", "-")) else "utf-8"
+    name = charset if CHARSETS.fullmatch(charset.replace("_", "-")) else "utf-8"
     try:
         return page.body.decode(name, "replace")
     except (LookupError, ValueError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,3 +103,18 @@ def world(tmp_path: Path, offline_zygote: LentZygote) -> Iterator[World]:
     yield made
     made.crash()
     end_all(made.layout, Kill(by="the test"), made.clock.now(), time.monotonic)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> str:
+    """A certificate that nobody vouches for, with its key."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl, which makes the certificate, is not here")
+    path = tmp_path / "server.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=127.0.0.1", "-keyout", path, "-out", tmp_path / "only.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    path.write_bytes(path.read_bytes() + (tmp_path / "only.pem").read_bytes())
+    return str(path)

@@ -57,14 +57,12 @@ def _send_test(session: Session, *, as_json: bool) -> int:
     from lumen_tui.engine.mouths.senders import configured, origin_of, problem_of
 
     config = load_config(session.layout)[0]
-    names = configured(config.notify)
+    names = configured(config)
     if not names:
-        raise ActionError("no mouth is set up: [notify.ntfy], [notify.webhook] or [notify.command] in lumen.toml")
+        raise ActionError("no mouth is set up in lumen.toml: [notify.ntfy], [notify.webhook], [notify.command], [mail]")
     message = _test_message(config.agent.name, session.now)
     origin = origin_of(session.root, config)
-    problems = {
-        name: problem_of(name, config.notify, origin, threading.Event(), message, session.now) for name in names
-    }
+    problems = {name: problem_of(name, config, origin, threading.Event(), message, session.now) for name in names}
     if as_json:
         document([{"mouth": name, "problem": problem} for name, problem in problems.items()])
     for name, problem in problems.items() if not as_json else ():

@@ -18,6 +18,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
+from lumen_tui.model.mail import MailLine
 from lumen_tui.model.notifying import ToldReceipt
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.records import EVERYONE, Action, Receipt, Relationship, Touch, decode_receipt
@@ -126,6 +127,7 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.transitions: Transition,
         layout.told: ToldReceipt,
         layout.answers: AnswerLine,
+        layout.mail_log: MailLine,
     }
 
 

@@ -12,7 +12,7 @@ from lumen_tui.engine.mouths.senders import Origin, configured, origin_of, sende
 from lumen_tui.engine.mouths.sending import NotSent
 from lumen_tui.engine.telling import Mouth
 from lumen_tui.model.config import Config
-from lumen_tui.model.notify_config import NotifyConfig, NtfyConfig
+from lumen_tui.model.notify_config import NtfyConfig
 from lumen_tui.model.notifying import FAILED, REFUSED, SENT, Message, messages
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import OpenItem
@@ -33,7 +33,7 @@ _FAREWELL = 3.0  # seconds that an engine which ends gives to what is to be sent
 
 class _News(NamedTuple):
     items: tuple[OpenItem, ...]
-    config: NotifyConfig
+    config: Config
     origin: Origin
 
 
@@ -55,7 +55,7 @@ class Mouths:
 
         That a mouth fails, and that it works again, becomes an event.
         """
-        news = _News(items, config.notify, origin_of(self._layout.root, config))
+        news = _News(items, config, origin_of(self._layout.root, config))
         if self._heard is None or news != self._heard:
             self._heard = news
             self._hand_on(news)
@@ -74,10 +74,12 @@ class Mouths:
                 self._speakers[name] = Speaker(name, self._layout, self._clock, self._notes.append)
                 self._speakers[name].start()
             self._speakers[name].take(news)
-        self._follow(news.config.ntfy, news.origin.operator)
+        self._follow(news.config, news.origin.operator)
 
-    def _follow(self, config: NtfyConfig, operator: str) -> None:
+    def _follow(self, settings: Config, operator: str) -> None:
         """Follow the answers of phones as the settings have it now."""
+        told = settings.notify
+        config = told.ntfy
         if self._followed == (config, operator):
             return
         self._followed = (config, operator)
@@ -164,14 +166,14 @@ class Speaker(threading.Thread):
     def _tell(self, news: _News) -> None:
         """Send all that is due. What failed comes back with the next look, which is then."""
         self.again = _NEVER
-        told = self._mouth.take(news.items, news.config, self._clock.now())
+        told = self._mouth.take(news.items, news.config.notify, self._clock.now())
         failed = False
         for message in messages(told, news.origin.agent):
             if self._over.is_set():
                 return
             failed |= not self._deliver(message, news)
         now = self._clock.now()
-        self.again = self._mouth.peek(news.items, news.config, now) if failed else told.again
+        self.again = self._mouth.peek(news.items, news.config.notify, now) if failed else told.again
 
     def _deliver(self, message: Message, news: _News) -> bool:
         outcome, problem = SENT, ""

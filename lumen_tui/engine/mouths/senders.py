@@ -1,4 +1,4 @@
-"""The mouths by which a message leaves: a command, a webhook, ntfy; and which of them the settings name."""
+"""The mouths by which a message leaves: a command, a webhook, ntfy, mail; and which of them the settings name."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import msgspec
 from lumen_tui.engine import own_commands
 from lumen_tui.engine.mouths.sending import NotSent, Sender
 from lumen_tui.model.config import Config
-from lumen_tui.model.notify_config import CommandMouthConfig, NotifyConfig, WebhookConfig
+from lumen_tui.model.notify_config import CommandMouthConfig, WebhookConfig
 from lumen_tui.model.notifying import Message
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.origin import operator_name
 from lumen_tui.store.settings.secrets import SecretMissing, resolve
 
-COMMAND, WEBHOOK, NTFY = "command", "webhook", "ntfy"
+COMMAND, WEBHOOK, NTFY, MAIL = "command", "webhook", "ntfy", "mail"
 
 
 class Origin(NamedTuple):
@@ -36,26 +36,30 @@ def origin_of(root: Path, config: Config) -> Origin:
     return Origin(str(root), config.agent.name, config.notify.operator or operator_name(os.environ))
 
 
-def configured(config: NotifyConfig) -> tuple[str, ...]:
+def configured(config: Config) -> tuple[str, ...]:
     """Return the mouths that the settings turn on."""
-    on = {COMMAND: config.command.run, WEBHOOK: config.webhook.url, NTFY: config.ntfy.topic}
+    told = config.notify
+    on = {COMMAND: told.command.run, WEBHOOK: told.webhook.url, NTFY: told.ntfy.topic, MAIL: config.mail.tell}
     return tuple(name for name, setting in on.items() if setting)
 
 
-def sender(name: str, config: NotifyConfig, origin: Origin, stop: threading.Event) -> Sender:
+def sender(name: str, config: Config, origin: Origin, stop: threading.Event) -> Sender:
     """Return the sender of a mouth. `stop` ends a command that runs."""
+    told = config.notify
     if name == COMMAND:
-        return CommandSender(config.command, origin, stop)
+        return CommandSender(told.command, origin, stop)
     if name == WEBHOOK:
-        return WebhookSender(config.webhook, origin)
-    from lumen_tui.engine.mouths.ntfy import NtfySender  # with the verbs that an answer needs
+        return WebhookSender(told.webhook, origin)
+    if name == MAIL:
+        from lumen_tui.engine.mouths.mail import MailSender  # this and the next with the verbs that an answer needs
 
-    return NtfySender(config.ntfy, origin.root, origin.operator)
+        return MailSender(config.mail, origin.root, origin.operator)
+    from lumen_tui.engine.mouths.ntfy import NtfySender
+
+    return NtfySender(told.ntfy, origin.root, origin.operator)
 
 
-def problem_of(
-    name: str, config: NotifyConfig, origin: Origin, stop: threading.Event, message: Message, now: float
-) -> str:
+def problem_of(name: str, config: Config, origin: Origin, stop: threading.Event, message: Message, now: float) -> str:
     """Send a message by a mouth; return why it did not go out, empty where it did."""
     try:
         sender(name, config, origin, stop).send(message, now)

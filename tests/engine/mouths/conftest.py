@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from lumen_ntfy import Ntfy, ntfy
@@ -50,18 +47,3 @@ def told(world) -> Iterator[Told]:
 def phone() -> Iterator[Ntfy]:
     with ntfy() as server:
         yield server
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> str:
-    """A certificate that nobody vouches for, with its key."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl, which makes the certificate, is not here")
-    path = tmp_path / "server.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", "/CN=127.0.0.1", "-keyout", path, "-out", tmp_path / "only.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    path.write_bytes(path.read_bytes() + (tmp_path / "only.pem").read_bytes())
-    return str(path)

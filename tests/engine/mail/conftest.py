@@ -1,0 +1,121 @@
+"""A real SMTP server on loopback, an engine that tells by mail, and messages as a mail server hands them in."""
+
+from __future__ import annotations
+
+import io
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import EmailMessage, Message
+
+import pytest
+from aiosmtpd.controller import Controller
+from lumen_until import AwaitedInLoop
+
+from lumen_tui.__main__ import main
+from lumen_tui.model.mail import MailLine
+from lumen_tui.model.notifying import ToldReceipt
+from lumen_tui.storage.journal import Journal
+
+ANA = "ana@example.org"
+AGENT = "lumen@example.org"
+
+
+class Post:
+    """What aiosmtpd asks: it keeps each message, or answers with `refuse`."""
+
+    def __init__(self) -> None:
+        self.refuse = ""
+        self.letters: list[Message] = []
+        self.recipients: list[list[str]] = []
+
+    async def handle_DATA(self, server, session, envelope) -> str:  # noqa: N802 - as aiosmtpd names it
+        if self.refuse:
+            return self.refuse
+        self.letters.append(message_from_bytes(envelope.content))
+        self.recipients.append(envelope.rcpt_tos)
+        return "250 taken"
+
+    def text(self) -> str:
+        """The text of the newest letter."""
+        return self.letters[-1].get_payload(decode=True).decode()
+
+
+class Mailed(AwaitedInLoop):
+    """A state folder whose engine tells by mail, and into which mail is delivered."""
+
+    def __init__(self, world, post: Post, port: int) -> None:
+        self.world, self.post, self.port = world, post, port
+        world.clock.wall = time.time()  # a command asks the machine
+
+    def settings(self, scheme: str = "smtp", more: str = "") -> None:
+        self.world.layout.config.write_text(
+            f'[notify]\noperator = "ana"\n[mail]\naddress = "{AGENT}"\noperators = ["{ANA}"]\ntell = true\n'
+            f'smtp = "{scheme}://localhost:{self.port}"\n{more}'
+        )
+
+    async def beat(self, seconds: float = 0) -> None:
+        self.world.clock.pass_time(seconds)
+        await self.world.beat()
+
+    def receipts(self, outcome: str) -> list[ToldReceipt]:
+        return [each for each in Journal(self.world.layout.told).records(ToldReceipt) if each.outcome == outcome]
+
+    def lines(self) -> list[MailLine]:
+        return list(Journal(self.world.layout.mail_log).records(MailLine))
+
+    def instead(self) -> object:
+        return self.lines(), self.world.instead()
+
+    def deliver(self, raw: bytes | EmailMessage, monkeypatch: pytest.MonkeyPatch) -> int:
+        data = raw if isinstance(raw, bytes) else raw.as_bytes()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return main(["--state", str(self.world.root), "mail", "deliver"])
+
+
+def letter(text: str, sender: str = ANA, subject: str = "Hello", **headers: str) -> EmailMessage:
+    made = EmailMessage()
+    made["From"], made["To"], made["Subject"] = sender, AGENT, subject
+    for name, value in headers.items():
+        made[name.replace("_", "-")] = value
+    made.set_content(text)
+    return made
+
+
+def reply_to(asked: Message, words: str, sender: str = ANA, **headers: str) -> EmailMessage:
+    """Reply as a mail program does: the words, then the whole text quoted."""
+    quoted = "".join(f"> {line}\n" for line in asked.get_payload(decode=True).decode().splitlines())
+    more = {"In_Reply_To": asked["Message-ID"], "References": f"{asked['References']} {asked['Message-ID']}"}
+    return letter(f"{words}\n\nOn Monday lumen wrote:\n{quoted}", sender, f"Re: {asked['Subject']}", **more, **headers)
+
+
+@pytest.fixture
+def post() -> Post:
+    return Post()
+
+
+@pytest.fixture
+def mailed(world, post: Post, request: pytest.FixtureRequest) -> Iterator[Mailed]:
+    context = None
+    if hasattr(request, "param"):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(request.getfixturevalue(request.param))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = Controller(post, hostname="127.0.0.1", port=port, ssl_context=context)
+    server.start()
+    yield Mailed(world, post, port)
+    if world._engine is not None:
+        world._engine.mouths.close()
+    server.stop()
+
+
+@pytest.fixture
+def inbox(world, post: Post) -> Mailed:
+    """The same without a server: what comes in."""
+    made = Mailed(world, post, 1)
+    made.settings()
+    return made
