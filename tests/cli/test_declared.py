@@ -84,7 +84,16 @@ def test_a_number_is_read_as_one_and_words_are_refused(verb: str, name: str, hin
         parser.parse_args([*words, "many"])
 
 
-NO_REQUEST = {("init",), ("hook",), ("hooks", "install"), ("hooks", "uninstall")}
+NO_REQUEST = {
+    ("init",),
+    ("hook",),
+    ("hooks", "install"),
+    ("hooks", "uninstall"),
+    ("service", "install"),
+    ("service", "remove"),
+    ("completions",),
+    ("mcp",),
+}
 
 
 def test_every_command_prints_json_where_it_is_asked_to() -> None:

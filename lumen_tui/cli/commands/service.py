@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands.hooks import program
-from lumen_tui.cli.session import Session, say, talk
+from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.cli.units import MARK, ServiceUnit
 from lumen_tui.model.ids import check_name
 from lumen_tui.model.text import one_line
@@ -37,6 +37,7 @@ def declare(commands: CommandGroup) -> None:
         parser.add_argument("--account", default="", metavar="USER", help="with --system: who runs it [you]")
         parser.add_argument("--name", default="lumen", metavar="NAME", help="of the unit [lumen]")
         parser.set_defaults(without_state=True)
+    show.json()
     for parser in (install, remove):
         parser.add_argument("--no-start", action="store_true", help="only the file: call no systemctl")
 
@@ -62,8 +63,12 @@ def _path(args: Namespace) -> Path:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    talk(f"# {_path(args)}")
-    say(_unit(session, args).rstrip())
+    path, text = _path(args), _unit(session, args)
+    if args.json:
+        document({"path": str(path), "unit": text})
+        return 0
+    talk(f"# {path}")
+    say(text.rstrip())
     return 0
 
 

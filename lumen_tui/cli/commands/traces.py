@@ -26,11 +26,12 @@ _EVERY = 5.0  # seconds between two looks for what ended
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("traces", "Traces of OpenTelemetry, of ended tasks and their calls.")
+    group = commands.group("traces", "Traces of OpenTelemetry, of ended tasks and their calls.", alone="status")
     text = "Send what ended since the last time to the collector of [traces]."
     export = group.add("export", run_export, text, "traces export --follow")
     export.add_argument("-f", "--follow", action="store_true", help="go on until interrupted, and try again by itself")
     export.dry_run()
+    export.json()
     show = group.add("status", run_status, "How far a collector took them.", "traces status")
     show.json()
 
@@ -66,12 +67,12 @@ def run_export(session: Session, args: Namespace) -> int:
     if lock is None:
         raise ActionError("another `traces export` is at work on this state folder")
     try:
-        return _follow(exporter) if args.follow else _once(exporter)
+        return _follow(exporter) if args.follow else _once(exporter, as_json=args.json)
     finally:
         os.close(lock)
 
 
-def _once(exporter: TraceExporter) -> int:
+def _once(exporter: TraceExporter, *, as_json: bool) -> int:
     from lumen_tui.engine.mouths.sending import NotSent
 
     before = exporter.cursor().sent
@@ -82,7 +83,10 @@ def _once(exporter: TraceExporter) -> int:
         talk(f"lumen-tui: {error}; nothing is lost, the next export goes on from there")
         return 1
     sent = exporter.cursor().sent - before
-    say(f"{sent:,} span{'' if sent == 1 else 's'} sent")
+    if as_json:
+        document({"sent": sent})
+    else:
+        say(f"{sent:,} span{'' if sent == 1 else 's'} sent")
     return 0 if sent else _NOTHING
 
 
