@@ -29,7 +29,8 @@ from lumen_tui.tui.app import LumenApp
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "version-0.1.tar.xz"
 NEW_SECTIONS = re.compile(
-    r"(?<=room), (?:scheduling|projects|schedules|notify|backup|traces|mail|, )+(?=, allow)|(?<=keys), commands, filters"
+    r"(?<=room), (?:scheduling|projects|schedules|notify|backup|traces|mail|, )+(?=, allow)"
+    r"|(?<=keys), commands, filters"
 )
 NEW_CLOSED = "no MCP server is used, "
 TOP = "@top@"  # in recorded texts: the folder that holds the state folder and the project
