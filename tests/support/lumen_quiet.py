@@ -26,7 +26,7 @@ _PASSES = 3  # of the event loop with nothing to do: a callback may make another
 _AT_MOST = 10.0  # seconds
 _POLL = 0.001  # seconds between two checks of what other threads do
 
-MOST_ROOMS = 8  # each with some 16 descriptors of the journals that it follows
+MOST_ROOMS = 3  # each with 16 descriptors, and one of the 128 inotify instances of a user
 
 _rooms: weakref.WeakSet[Bridge] = weakref.WeakSet()  # that were opened in this process and are not freed
 _in_hand: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, int] = weakref.WeakKeyDictionary()

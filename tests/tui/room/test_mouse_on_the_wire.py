@@ -52,7 +52,7 @@ def shown(room: Terminal, sent: bytes, text: str) -> None:
 def page(room: Terminal, sent: bytes) -> int:
     """Which of the discoveries is open, beside the list, behind what was sent."""
     shown(room, sent, "Triage ·")
-    (number,) = _OPENED.findall(lines(room)[2])
+    number = _OPENED.findall(lines(room)[2])[-1]  # the first one, where its title fits, is the row in the list
     shown(room, b"\x1b", "5 Discoveries")
     return int(number)
 

@@ -84,7 +84,7 @@ async def test_a_filter_is_saved_under_a_name_and_taken_again(
         await room.press("5")
         await room.sees("something noticed, number 3")
         await room.press("apostrophe")
-        await room.sees("No saved filters here")
+        await room.sees("No saved filters yet")
         await room.press("t")
         await room.sees("No filter narrows the list now")
         await room.press("escape", "slash", *"zebra", "enter", "apostrophe")

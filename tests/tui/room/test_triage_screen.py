@@ -277,7 +277,9 @@ async def test_a_verdict_shows_the_next_one_and_undo_goes_back(desk: Desk, open_
         await room.until(lambda: desk.became()[first] == "a duplicate")
         await room.press("p", "1", "u")
         await room.until(lambda: desk.became()[second] == "" and rows.selected and rows.selected.node.id == second)
-        await room.press("greater_than_sign", "u")  # what is taken back is the last change, and no decision before it
+        await room.press("greater_than_sign")
+        await room.until(lambda: desk.metadata(second)["priority"] != "P2")
+        await room.press("u")  # what is taken back is the last change, and no decision before it
         await room.until(lambda: desk.metadata(second)["priority"] == "P2")
         assert desk.became()[first] == "a duplicate"
         assert "1 done" in room.text

@@ -159,7 +159,7 @@ async def test_what_turns_beside_a_running_time_repaints_few_cells(
         pane = room.app.room.pane("workers")
         view, running = TaskRows(pane), busy_snapshot.tasks[1]
         before = Strip(view.line(running, 76, False, False))
-        pane.now += 1
+        pane.now += 5  # seconds: running times go in such steps
         after = Strip(view.line(running, 76, False, False))
         span = changed_span(before, after, 76)
         assert span is not None
