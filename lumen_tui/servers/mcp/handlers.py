@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from lumen_tui.model.toolservers import HANDSHAKE
 from lumen_tui.servers.catalogue import Counter
 from lumen_tui.servers.desk import Desk
+from lumen_tui.servers.jsonrpc import Result, invalid, no_method
 from lumen_tui.servers.mcp import prompts, resources, tasks, tools
 from lumen_tui.servers.mcp.subscriptions import Subscriptions
-from lumen_tui.servers.mcp.wire import Exchange, Result, invalid, no_method
+from lumen_tui.servers.mcp.wire import Exchange
 
 _PAGE = 50  # entries
 _LISTS_HOLD, _CONTENTS_HOLD = 60_000, 0  # milliseconds

@@ -12,8 +12,9 @@ from lumen_tui.model.fences import fence
 from lumen_tui.model.roles import Role
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.servers.catalogue import Counter, OperationError
+from lumen_tui.servers.jsonrpc import Result, invalid
 from lumen_tui.servers.mcp import resources
-from lumen_tui.servers.mcp.wire import Exchange, Result, invalid
+from lumen_tui.servers.mcp.wire import Exchange
 
 _MOST_VALUES = 100  # of a completion, by the protocol
 _LONGEST = 1000  # characters of an argument

@@ -11,7 +11,8 @@ import msgspec
 from lumen_tui.model.access import Scope
 from lumen_tui.model.text import one_line
 from lumen_tui.servers.catalogue import Counter, Fault, OperationError
-from lumen_tui.servers.mcp.wire import INTERNAL_ERROR, Exchange, Result, invalid
+from lumen_tui.servers.jsonrpc import INTERNAL_ERROR, Result, invalid
+from lumen_tui.servers.mcp.wire import Exchange
 from lumen_tui.tools.mcp.messages import JsonRpcError
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ import msgspec
 
 from lumen_tui.model.digests import sha256
 from lumen_tui.servers.catalogue import Counter
+from lumen_tui.servers.jsonrpc import Result, invalid
 from lumen_tui.servers.mcp import resources, tasks
-from lumen_tui.servers.mcp.wire import Exchange, Result, invalid, missing_tasks
+from lumen_tui.servers.mcp.wire import Exchange, missing_tasks
 from lumen_tui.tools.mcp.messages import META, JsonRpcError
 
 _MOST = 20  # subscriptions of one client at once

@@ -18,8 +18,9 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.documents import Document
 from lumen_tui.servers import reads
 from lumen_tui.servers.catalogue import Counter, OperationError
+from lumen_tui.servers.jsonrpc import Result, invalid
 from lumen_tui.servers.mcp import tools
-from lumen_tui.servers.mcp.wire import Exchange, Result, invalid, missing_tasks
+from lumen_tui.servers.mcp.wire import Exchange, missing_tasks
 
 _POLL = 0.2  # seconds between two looks at a task
 _LONGEST = 1800.0  # seconds that a call waits for a task; the task goes on

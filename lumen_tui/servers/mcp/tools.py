@@ -9,7 +9,8 @@ import msgspec
 from lumen_tui.model.access import Principal, Scope
 from lumen_tui.servers import catalogue
 from lumen_tui.servers.catalogue import Counter, Fault, Operation, OperationError
-from lumen_tui.servers.mcp.wire import Exchange, Result, invalid
+from lumen_tui.servers.jsonrpc import Result, invalid
+from lumen_tui.servers.mcp.wire import Exchange
 
 RUN = "run_task"
 _RUN_TEXT = (

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 
-from lumen_tui.model.access import Principal, Scope
+from lumen_tui.model.access import Principal
 from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import HANDSHAKE, MODERN, OLDER
-from lumen_tui.tools.mcp.messages import (
-    META,
-    METHOD_NOT_FOUND,
-    UNSUPPORTED_VERSION,
-    JsonRpcError,
-    Message,
-    client_info,
-)
+from lumen_tui.servers.jsonrpc import IncomingCall, Result, invalid
+from lumen_tui.tools.mcp.messages import META, UNSUPPORTED_VERSION, JsonRpcError, Message, client_info
 
-PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
 MISSING_CAPABILITY = -32021
 TASKS = "io.modelcontextprotocol/tasks"  # the extension
 VERSIONS = (MODERN, HANDSHAKE, *OLDER)
-Result = dict[str, object]
 Notify = Callable[[str, Mapping[str, object]], None]
 
 
-def invalid(text: str) -> JsonRpcError:
-    return JsonRpcError(INVALID_PARAMS, text)
-
-
-class Exchange:
-    """One request that is being answered: by whom, in which generation of the protocol, and whether still wanted."""
+class Exchange(IncomingCall):
+    """One request that is being answered, in a generation of the protocol."""
 
     def __init__(self, request_id: str | int, params: Message, who: Principal, client: Message, notify: Notify) -> None:
-        self.id = request_id
-        self.params = params
-        self.who = who
+        super().__init__(request_id, params, who)
         self.version = str(client.get("version"))
         self.capabilities = _mapping(client.get("capabilities"))
         self.notify = notify
-        self.cancelled = threading.Event()
 
     @property
     def modern(self) -> bool:
@@ -56,25 +40,6 @@ class Exchange:
         """Whether the client may be asked to put a form before its user; by `{}` it says so as well."""
         declared = self.capabilities.get("elicitation")
         return isinstance(declared, dict) and (not declared or "form" in declared)
-
-    def must_may(self, scope: Scope) -> None:
-        """Refuse a program without a scope."""
-        if not self.who.may(scope):
-            raise invalid(f"this needs the scope {scope}, which {self.who.by} lacks")
-
-    def text(self, name: str) -> str:
-        """Return a parameter that must be a text."""
-        value = self.params.get(name)
-        if not isinstance(value, str):
-            raise invalid(f"{name} must be a text")
-        return value
-
-    def mapping(self, name: str) -> Message:
-        """Return a parameter that is an object, and an empty one where it is left out."""
-        value = self.params.get(name, {})
-        if not isinstance(value, dict):
-            raise invalid(f"{name} must be an object")
-        return value
 
     def progress(self, done: float, message: str) -> None:
         """Tell how far it is, where the client has asked for that and still waits."""
@@ -124,22 +89,6 @@ def missing_tasks() -> JsonRpcError:
     """Return the error for a request that needs the Tasks extension of its client."""
     needed: Message = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
     return JsonRpcError(MISSING_CAPABILITY, "Missing required client capability", needed)
-
-
-def no_method(method: str) -> JsonRpcError:
-    return JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {one_line(method, 80)}")
-
-
-def answer_of(request_id: object, result: Mapping[str, object]) -> Message:
-    return {"jsonrpc": "2.0", "id": request_id, "result": result}
-
-
-def error_of(request_id: object, error: JsonRpcError) -> Message:
-    """Return the message of an error; without an id where it could not be read."""
-    body: Message = {"code": error.code, "message": str(error)}
-    if error.data is not None:
-        body["data"] = error.data
-    return {"jsonrpc": "2.0", **({} if request_id is None else {"id": request_id}), "error": body}
 
 
 def stamped(result: Mapping[str, object]) -> Result:
