@@ -52,6 +52,7 @@ def ordered(store: Store, spec: Spec) -> Spec:
         roots=parent.roots,
         folder=spec.folder or parent.folder,
         isolate=spec.isolate or parent.isolate,
+        host=spec.host or parent.host,
         wu_id=spec.wu_id or parent.wu_id,
         lane=spec.lane or parent.lane,
     )

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from lumen_tui.model import agent, ids, lanes, times
 from lumen_tui.model.config import LanesConfig
 from lumen_tui.model.tasks import Status, TaskView
+from lumen_tui.model.text import one_line
 
 
 def in_lanes(alive: Iterable[TaskView]) -> dict[str, tuple[str, ...]]:
@@ -93,6 +94,8 @@ def _waits(view: TaskView, conditions: QueueConditions) -> Iterator[Wait]:
     if view.waits_for:
         names = ", ".join(view.waits_for)
         yield Wait(f"after {ids.short(view.waits_for[0])}", f"it begins after {names} is done")
+    if host := one_line(view.spec.host, 60):
+        yield Wait("no such host", f"it runs on host {host} alone, and there is no such host")
     if not view.claimed and (full := conditions.full or conditions.full_roles.get(role, "")):
         yield Wait("budget full", f"{full}; {lifts(conditions)}")
     yield from _crowded(role, conditions)

@@ -82,6 +82,7 @@ class Spec(Struct, frozen=True):
     accept: tuple[str, ...] = ()  # checks that must hold for the task to be done, such as `command: make test`
     roots: tuple[str, ...] = ()  # of the folders its role may change only these; empty: all of them
     isolate: str = ""  # worktree | copy: it changes a folder of its own; empty: as its role says
+    host: str = ""  # where its worker runs; empty: on the engine's own machine
     wu_id: str = ""
     lane: str = ""
     priority: str = "P2"

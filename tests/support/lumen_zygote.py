@@ -27,7 +27,7 @@ class LentZygote(ZygoteClient):
         until(self._is_there)
         self.take_ended()
         dispatcher = engine.supervisor.dispatcher
-        dispatcher.zygote = self
+        dispatcher.local.zygote = self
         dispatcher.wakeups.watch_fd(self.fileno())
 
     def _is_there(self) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Set
-from subprocess import Popen
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.zygote import ZygoteClient
+from lumen_tui.engine.supervisor.execution import LocalBackend, Placement, StartOrder
 from lumen_tui.engine.wakeups import Wakeups
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config, ModelsConfig
@@ -53,7 +52,7 @@ def death_words(code: int) -> str:
 
 
 class Dispatcher:
-    """Starts queued tasks up to the limits, and keeps the processes it started."""
+    """Starts queued tasks up to the limits, each on the backend that its placement names."""
 
     def __init__(
         self,
@@ -69,14 +68,12 @@ class Dispatcher:
         self._log = log
         self._index = index
         self._epoch = epoch
-        self._children: dict[str, Popen[bytes]] = {}
         self._codes: dict[str, int] = {}  # exit codes of workers that ended, negative for a signal
         self._checks: dict[str, int] = {}  # of tasks that are checked: how often that began under this engine
-        self._busy = True  # whether a task was started since the last zygote was made
-        self._warm: dict[int, str] = {}  # pid -> task of the zygote's children
         self.paused = Pauses()  # no task of these roles starts, and none that needs these providers
-        self.zygote = ZygoteClient(store.layout.engine_log)
         self.wakeups = Wakeups(store.layout)
+        self.local = LocalBackend(store.layout.engine_log, self.wakeups.watch_fd)
+        self.placement = Placement(self.local)
         self.provider = "offline"
         self.models = ModelsConfig()
         self.held_back = refusal
@@ -85,6 +82,7 @@ class Dispatcher:
         """Have tasks that start from now on use these models; `provider` serves those that name none."""
         self.models = models
         self.provider = provider
+        self.local.configure(kind_of(models, provider))
 
     def closed(self, role: Role, model: str = "") -> str:
         """Return why no task of a role can be given a model now, with `model` as its own; empty where one can."""
@@ -97,37 +95,28 @@ class Dispatcher:
         return "" if stands_by else f"provider {names[0]} is {pause.words}"
 
     def warm_up(self, config: Config) -> None:
-        """Have a zygote at hand: one, and after it has ended another only once there was work again."""
-        if config.workers.warm_minutes > 0 and self.zygote.pid == 0 and self._busy:
-            self._busy = False
-            kind = kind_of(self.models, self.provider)
-            self.zygote.launch(kind, workers.worker_env(()), config.workers.warm_minutes * 60)
-            if self.zygote.fileno() >= 0:
-                self.wakeups.watch_fd(self.zygote.fileno())
+        """Have the next worker start quickly."""
+        self.local.warm_up(config.workers.warm_minutes)
 
     def child_ended(self) -> bool:
-        """Return whether one of our own workers has ended and was not looked at yet."""
-        return any(child.poll() is not None for child in self._children.values())
+        """Return whether a worker has ended and was not looked at yet."""
+        return any(backend.has_ended() for backend in self.placement.all())
 
     def reap(self) -> None:
         """Take in which workers have ended, and how."""
-        for name, child in list(self._children.items()):
-            if (code := child.poll()) is not None:
-                self._codes[name] = code
-                del self._children[name]
-        for ended in self.zygote.take_ended():
-            if name := self._warm.pop(ended.pid, ""):
-                self._codes[name] = ended.code
+        for backend in self.placement.all():
+            self._codes |= backend.reap()
 
     def ended_how(self, task_id: str) -> str:
         """Describe how the process of a task ended; empty if that is not known."""
         return death_words(self._codes.get(task_id, 0))
 
     def forget_others(self, begun: Set[str]) -> None:
-        """Keep no exit codes but of these tasks, and no workers whose zygote went before them."""
+        """Keep no exit codes but of these tasks, and no workers of which nobody will tell any more."""
         claimed = {view.id for view in self._index.queued() if view.claimed}
         self._codes = {name: code for name, code in self._codes.items() if name in begun or name in claimed}
-        self._warm = {pid: name for pid, name in self._warm.items() if name in begun}
+        for backend in self.placement.all():
+            backend.keep_only(begun)
         self._checks = {name: count for name, count in self._checks.items() if name in begun or name in claimed}
 
     def watch(self, alive: dict[str, Run]) -> None:
@@ -141,8 +130,9 @@ class Dispatcher:
         self.wakeups.watch_fd(fd)
 
     def close(self) -> None:
-        """Let the zygote go and every descriptor with it; workers go on."""
-        self.zygote.retire()
+        """Let go of every backend and every descriptor; workers go on."""
+        for backend in self.placement.all():
+            backend.close()
         self.wakeups.close()
 
     def start_next(self, config: Config, now: float) -> list[str]:
@@ -220,21 +210,18 @@ class Dispatcher:
     def _launch(self, view: TaskView, now: float) -> bool:
         if is_killed(self._store.layout):
             return False  # since the beat began: an engine may be held up at any point of one
-        folder, env = self._store.layout.task(view.id), workers.worker_env(self._keys(view))
-        kind = kind_of(self.models, self.provider)
+        backend = self.placement.backend_of(view.spec)
+        if backend is None:
+            return False
+        order = StartOrder(view.id, self._store.layout.task(view.id), self._keys(view), self._epoch, now)
         try:
-            started = workers.start(folder, env=env, kind=kind, epoch=self._epoch, now=now, zygote=self.zygote)
+            started = backend.start(order)
         except workers.NoProcess as error:
             self._log.add("not_started", f"no process for a worker: {error}; it is tried again", now, task_id=view.id)
             return False
         if started is None:
             return False
         self._codes.pop(view.id, None)
-        self._busy = True
-        if started.child is not None:
-            self._children[view.id] = started.child
-        else:
-            self._warm[started.pid] = view.id
         self.wakeups.watch_process(view.id, started.leader)
         self._index.expect(view.id)
         kind = "check_started" if view.claimed else "task_started"

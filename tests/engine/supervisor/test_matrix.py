@@ -116,7 +116,7 @@ async def test_a_killed_worker_is_lost_at_once_and_the_reason_names_the_signal(w
     folder = world.layout.task(task_id)
     child = world.hold(task_id)
     await world.beat()
-    world.open().supervisor.dispatcher._children[task_id] = child
+    world.open().supervisor.dispatcher.local._children[task_id] = child
     child.kill()
     until(lambda: world.room.task(task_id).status is Status.LOST)
     until(lambda: child.poll() is not None)
