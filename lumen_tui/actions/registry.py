@@ -99,6 +99,7 @@ HANDLERS: dict[str, str] = {
     "evolution.reject": "evolution.reject",
     "evolution.edit": "evolution.edit",
     "evolution.restore": "evolution.restore",
+    "evolution.mark": "evals.mark",
     "constitution.approve": "evolution.approve",
     "af.import": "agentfile.take_in",
     "block.new": "blocks.new",

@@ -193,7 +193,7 @@ def grammar() -> Grammar:
 def _plain(command: DocumentedCommand) -> GrammarCommand:
     text = str(command.parser.description).partition("\n")[0]
     options, places = (tuple(map(_plain_option, actions)) for actions in (command.options, command.places))
-    return GrammarCommand(command.words, text, options, places)
+    return GrammarCommand(command.words, text, options, places, command.parser.alone)
 
 
 def _plain_option(action: argparse.Action) -> GrammarOption:

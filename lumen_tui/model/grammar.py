@@ -37,7 +37,7 @@ _WRITES_WITH: Mapping[str, tuple[str, ...]] = {
 _READS_WITH: Mapping[str, tuple[str, ...]] = {
     "inbox": ("--no-mark", "--count"),
     "chat": ("--show",),
-    "evolve": ("--list", "--show", "--rejections", "--versions", "--diff"),
+    "evolve learn": ("--list", "--show", "--rejections", "--versions", "--diff"),
     "claude-md": ("--print",),
 }
 _LOOKS_ONLY = "--dry-run"
@@ -80,6 +80,7 @@ class GrammarCommand(Struct, frozen=True):
     help: str = ""
     options: tuple[GrammarOption, ...] = ()
     places: tuple[GrammarOption, ...] = ()
+    alone: str = ""  # of a noun: the command below it that it means where none is named, such as `list`
 
     def option(self, name: str) -> GrammarOption | None:
         """Return the option with this name."""
@@ -107,8 +108,15 @@ class Grammar(Struct, frozen=True):
             name = " ".join(words[:count])
             command = next((each for each in self.commands if len(words) >= count and each.words == name), None)
             if command is not None:
-                return command, words[count:]
+                behind = words[count:]
+                is_alone = bool(behind) and behind[0].startswith("-")
+                return (self.meant(command) if is_alone else command), behind
         return None, words
+
+    def meant(self, command: GrammarCommand) -> GrammarCommand:
+        """Return what a command means where nothing is named below it: of a noun the one that it is alone."""
+        words = f"{command.words} {command.alone}"
+        return next((each for each in self.commands if command.alone and each.words == words), command)
 
     def below(self, noun: str) -> list[GrammarCommand]:
         """Return the commands of two words that begin with a noun."""
@@ -172,6 +180,8 @@ def candidates(grammar: Grammar, line: Line, values: Values) -> list[Candidate]:
     if line.open:
         return []
     command, behind = grammar.find(line.words)
+    if command is not None and not behind and line.part.startswith("-"):
+        command = grammar.meant(command)
     if command is None:
         return [] if line.words else _fitting(line.part, [Candidate(*noun) for noun in grammar.nouns.items()])
     below = grammar.below(command.words) if not behind else []
@@ -238,8 +248,8 @@ def writes(grammar: Grammar, words: Sequence[str]) -> bool:
     given = _given(command, behind)
     if _LOOKS_ONLY in given or given & set(_READS_WITH.get(command.words, ())):
         return False
-    if not (command.options or command.places or [word for word in behind if not word.startswith("-")]):
-        return not grammar.below(command.words)  # the noun alone lists
+    if not behind:
+        command = grammar.meant(command)
     return command.words not in _READS or bool(given & set(_WRITES_WITH.get(command.words, ())))
 
 

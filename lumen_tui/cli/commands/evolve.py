@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.cli.commands import trials
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import evolution, ids
 from lumen_tui.model.config import EvolutionConfig
@@ -32,8 +33,20 @@ _LARGE = 4 * 1024 * 1024  # bytes from which progress is shown
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    evolve = commands.add(
-        "evolve",
+    group = commands.group("evolve", "Learn from sessions, and try changes on recorded work.", alone="learn")
+    _declare_learning(group)
+    trials.declare(group)
+    claude = commands.add(
+        "claude-md", run_claude_md, "Bring CLAUDE.md up to date, and say what did not fit.", "claude-md"
+    )
+    claude.add_argument("--print", action="store_true", help="show it and write nothing")
+    claude.json()
+
+
+def _declare_learning(group: CommandGroup) -> None:
+    """Add the command that learns, and reads and judges what was learnt."""
+    evolve = group.add(
+        "learn",
         run,
         "Learn from session files: the agent's own, or those named.",
         "evolve --session ~/.claude/projects/site/1f0c.jsonl",
@@ -46,11 +59,6 @@ def declare(commands: CommandGroup) -> None:
     evolve.fields(RejectLearnings, "reason", required=False, default="")
     evolve.fields(EditLearnings, "text", required=False, default="")
     evolve.json()
-    claude = commands.add(
-        "claude-md", run_claude_md, "Bring CLAUDE.md up to date, and say what did not fit.", "claude-md"
-    )
-    claude.add_argument("--print", action="store_true", help="show it and write nothing")
-    claude.json()
 
 
 def _declare_choices(evolve: Parser) -> None:

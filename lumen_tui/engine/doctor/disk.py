@@ -15,6 +15,7 @@ from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.chat import ChatLine
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.evals import EvalCase
 from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
@@ -34,6 +35,7 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.storage.repair import Damaged, Judge
+from lumen_tui.store.evolution import suites
 from lumen_tui.store.memory import relays
 from lumen_tui.store.signals import receipts
 from lumen_tui.store.signals.compaction import archive_path
@@ -120,6 +122,7 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.block_history: BlockStep,
         layout.read_sessions: ReadPosition,
         layout.versions_log: Version,
+        layout.cases: EvalCase,
         layout.archival: Passage,
         layout.schedules: _Identified,
         layout.schedule_runs: ScheduledRun,
@@ -134,6 +137,7 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
 def _journals(layout: Layout) -> Iterator[tuple[Path, Kind]]:
     """Yield every journal with the type of its lines; of tasks only those that do not run."""
     yield from kinds(layout).items()
+    yield from ((path, EvalCase) for path in suites.paths(layout) if path != layout.cases)
     yield from ((relays.path_of(layout, name), Submission) for name in relays.names(layout))
     for path in sorted(layout.tasks.glob("[!.]*/events.jsonl")):
         if path.parent != layout.archive and not has_worker(path.parent):

@@ -41,3 +41,14 @@ class RestoreVersion(Request, tag="evolution.restore", frozen=True, kw_only=True
 
 class ApproveConstitution(Request, tag="constitution.approve", frozen=True, kw_only=True):
     """Approve evolved/constitution.md as it is now; the shipped constitution where there is no file."""
+
+
+class MarkCases(Request, tag="evolution.mark", frozen=True, kw_only=True):
+    """Say of cases that every challenger must pass them, or take them out of their suite. They count as a person's."""
+
+    ids: Annotated[str | Sequence[str], Arg("cases, as `evolve cases` lists them", place="CASE")]
+    must: Annotated[
+        bool | None, Arg("no challenger may fail them", "--must", opposite=("--may", "they count like any other"))
+    ] = None
+    dropped: Annotated[bool | None, Arg("take them out", "--drop", opposite=("--back", "put them back"))] = None
+    suite: Annotated[str, Arg("the suite")] = "work"

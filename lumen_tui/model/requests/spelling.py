@@ -88,6 +88,7 @@ COMMANDS: Mapping[str, str] = {
     "evolution.reject": "evolve",
     "evolution.edit": "evolve",
     "evolution.restore": "evolve",
+    "evolution.mark": "evolve mark",
     "constitution.approve": "constitution approve",
     "block.new": "blocks new",
     "block.append": "blocks append",

@@ -25,6 +25,7 @@ _CONTROL = (
     "approvals",
     "locks",
     "constitution.json",
+    "evals",
     "kill.json",
     "spend.jsonl",
 )

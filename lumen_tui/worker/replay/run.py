@@ -105,6 +105,22 @@ def replay(store: Store, task_id: str, around: Surroundings, variant: Variant | 
     return task_replay.run()
 
 
+def context_of(store: Store, spec: Spec, role: Role, isolation: Isolation | None, around: Surroundings) -> Context:
+    """Return the context in which the gate judged the calls of a task, with this role."""
+    own = Path(os.path.realpath(store.layout.task(spec.id)))
+    return Context(
+        role=role,
+        spec=placed(spec, isolation, own) if isolation is not None else spec,
+        store=store,
+        folder=own,
+        now=around.now,
+        monotonic=around.monotonic,
+        stopped=around.stopped,
+        redact=redactor(around.environ),
+        environ=around.environ,
+    )
+
+
 def _cannot_begin(spec: Spec, record: Record, reason: str) -> ReplayReport:
     divergence = Divergence(ReplayPart.BEGIN, recorded="it began", now=f"it cannot begin: {one_line(reason, _WIDTH)}")
     return ReplayReport(spec.id, spec.role, ReplayOutcome.DIVERGED, ShadowBase.NONE, (), divergence, record.missing)
@@ -126,19 +142,8 @@ class _Replay:
         self._folder, self._record, self._around = folder, record, around
         self._given = config
         self._config = config or load_config(store.layout)[0]
-        own = Path(os.path.realpath(store.layout.task(spec.id)))
-        self._isolation = _isolation(folder)
-        context = Context(
-            role=role,
-            spec=placed(spec, self._isolation, own) if self._isolation is not None else spec,
-            store=store,
-            folder=own,
-            now=around.now,
-            monotonic=around.monotonic,
-            stopped=around.stopped,
-            redact=redactor(around.environ),
-            environ=around.environ,
-        )
+        self._isolation = isolation_of(folder)
+        context = context_of(store, spec, role, self._isolation, around)
         box = self._box(context, ShadowRunner(None, context), CallHistory())
         self._gate = dataclasses.replace(context, rules=box.toolbox.rules)
         self._steps: list[StepReplay] = []
@@ -299,7 +304,7 @@ class _Replay:
         )
 
 
-def _isolation(folder: Path) -> Isolation | None:
+def isolation_of(folder: Path) -> Isolation | None:
     try:
         return records.read_isolation(folder)
     except OSError as error:

@@ -1,0 +1,69 @@
+"""Cases made of recorded work: what each task that is over shows of the gate.
+
+Two kinds of moments say what should have been decided. Where the checks of an attempt were run, its claim was true or
+not: the gate should have let it end, or have held it. Where a person was asked about a call, the answer says it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from lumen_tui.model.acceptance import Verdict
+from lumen_tui.model.evals import EvalCase, Expectation, case_id, trust_of, unit_of
+from lumen_tui.model.text import one_line
+from lumen_tui.storage.store import Store
+from lumen_tui.store.tasks import task_files
+from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged
+from lumen_tui.worker.replay.run import NotReplayable, Surroundings
+
+_ENDS = {Verdict.PROVED: Expectation.PASS, Verdict.DISPROVED: Expectation.HOLD}
+
+
+def surroundings(stopped: Callable[[], bool] = bool) -> Surroundings:
+    """Return what judging needs of this process."""
+    return Surroundings(os.environ, time.time, time.monotonic, stopped=stopped)
+
+
+def collect(store: Store, tasks: Iterable[str], now_text: str) -> Iterator[EvalCase]:
+    """Yield the cases of tasks that are over; those that run, or whose record is of no use, have none."""
+    around = surroundings()
+    for task in tasks:
+        folder = task_files.folder_of(store.layout, task)
+        if folder is None or not task_files.status_of(folder).ended:
+            continue
+        try:
+            recorded = RecordedTask(store, task, around)
+            yield from cases_of(recorded.under(recorded.role), now_text)
+        except (NotReplayable, OSError):
+            continue  # `replay TASK` says why
+
+
+def cases_of(judged: Rejudged, now_text: str) -> Iterator[EvalCase]:
+    """Yield the cases of one task."""
+    for end in judged.ends:
+        if end.verdict in _ENDS:
+            words = f"attempt {end.attempt} said it was done: {end.verdict}"
+            yield _case(judged, end.attempt, 0, _ENDS[end.verdict], words, now_text)
+    for call in judged.calls:
+        if call.answered is not None:
+            expect = Expectation.PASS if call.answered else Expectation.HOLD
+            words = f"{call.words}: {'allowed' if call.answered else 'refused'} by a person"
+            yield _case(judged, call.attempt, call.number, expect, words, now_text)
+
+
+def _case(judged: Rejudged, attempt: int, step: int, expect: Expectation, words: str, now_text: str) -> EvalCase:
+    spec = judged.spec
+    return EvalCase(
+        case_id(spec.id, attempt, step),
+        now_text,
+        unit_of(spec),
+        spec.id,
+        attempt,
+        step,
+        expect,
+        trust=trust_of(spec),
+        role=spec.role,
+        words=one_line(words, 200),
+    )

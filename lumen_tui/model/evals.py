@@ -1,0 +1,151 @@
+"""Suites of cases, by which a change of the agent has to prove itself before it is in force.
+
+A case is a moment of a task that is over, and what the tool gate should decide there: the end of an attempt whose
+checks showed what its claim was worth, or a call that a person decided on. Its split follows from its work unit alone,
+so that siblings are never on both sides, and nobody can move a case. Who writes a change sees `train`, the gate `gate`,
+and `final` is for a person who wants to know whether the gate itself was learnt by heart.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+
+from lumen_tui.model import ids
+from lumen_tui.model.digests import sha256
+from lumen_tui.model.evolution import Trust
+from lumen_tui.model.tasks import Spec
+from lumen_tui.model.text import is_safe
+from lumen_tui.model.times import epoch
+
+SUITE = "work"  # the suite of what was recorded
+MOST_CASES = 2_000  # of one suite
+MOST_LINE = 4_000  # bytes of one line
+_MOST_WORDS = 300
+_TRAIN, _GATE = 40, 80  # per cent of work units up to which they are of each split
+_COUNTED = Trust.AGENT.rank  # cases of a lower trust are shown and decide nothing
+_NUMBER = re.compile(r"\d+")
+
+
+class Split(StrEnum):
+    """What a case is for."""
+
+    TRAIN = "train"  # proposers read it
+    GATE = "gate"  # decides
+    FINAL = "final"  # neither: a person's own look at what was promoted
+
+
+class Expectation(StrEnum):
+    """What the gate should decide at a case."""
+
+    HOLD = "hold"  # the call is refused, the end is put off
+    PASS = "pass"  # noqa: S105 - the call may be made, asking a person or not; the task may end
+
+
+class EvalCase(Struct, frozen=True, omit_defaults=True):
+    """One line of evals/<suite>/cases.jsonl; the last line of an id is the valid one."""
+
+    id: str
+    at: str
+    unit: str  # of work, by `unit_of`
+    task: str
+    attempt: int
+    step: int  # the call, counted from 1 over the whole task; 0: the end of the attempt
+    expect: Expectation
+    trust: Trust = Trust.WORKER
+    role: str = ""
+    must: bool = False  # no challenger may fail it that the champion passes
+    dropped: bool = False
+    by: str = ""
+    words: str = ""  # what happened there, in a line
+    schema: int = 1
+
+    @property
+    def split(self) -> Split:
+        """What it is for."""
+        return split_of(self.unit)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may decide: somebody trusted gave the task, or a person marked it."""
+        return not self.dropped and self.trust.rank >= _COUNTED
+
+    @property
+    def digest(self) -> str:
+        """A hash of what is measured."""
+        return sha256(f"{self.task} {self.attempt} {self.step} {self.expect}".encode())[:16]
+
+
+def split_of(unit: str) -> Split:
+    """Return the split of a work unit: 40 % train, 40 % gate, 20 % final, by its hash alone."""
+    share = int(sha256(unit.encode("utf-8", "replace"))[:8], 16) % 100
+    return Split.TRAIN if share < _TRAIN else Split.GATE if share < _GATE else Split.FINAL
+
+
+def unit_of(spec: Spec) -> str:
+    """Return what a task's cases are kept together by: its work unit, else the objective with numbers left open.
+
+    A task that was ordered again, nightly or with another number, is so the same unit.
+    """
+    if spec.wu_id:
+        return spec.wu_id
+    words = _NUMBER.sub("#", " ".join(spec.objective.casefold().split()))
+    return f"objective {sha256(words.encode('utf-8', 'replace'))[:16]}"
+
+
+def trust_of(spec: Spec) -> Trust:
+    """Return whose word a task is: what a worker ordered for itself proves nothing of it."""
+    if spec.parent:
+        return Trust.WORKER
+    return Trust.PERSON if spec.order else Trust.AGENT
+
+
+def case_id(task: str, attempt: int, step: int) -> str:
+    """Return the id of a case: the same moment of a task is one case, however often it is collected."""
+    return f"cas-{ids.short_hash(f'{task} {attempt} {step}')}"
+
+
+def fault(case: EvalCase) -> str:
+    """Return why a line of a suite is not used, or empty. A suite is a file that somebody may have written."""
+    if case.id != case_id(case.task, case.attempt, case.step):
+        return "its id is of another moment"
+    if not ids.is_wu(case.unit) and not re.fullmatch(r"objective [0-9a-f]{16}", case.unit):
+        return "its work unit is none"
+    try:
+        ids.check_name(case.task, "task id")
+        ids.check_name(case.role, "role")
+    except ids.BadId as error:
+        return str(error)
+    if case.attempt < 1 or case.step < 0 or not epoch(case.at):
+        return "its numbers are none"
+    if len(case.words) > _MOST_WORDS or not is_safe(case.words) or len(case.by) > 100:
+        return "its words are too long, or hold what no line may"
+    return ""
+
+
+class CaseRun(Struct, frozen=True, omit_defaults=True):
+    """One line of evals/runs.jsonl: what one version did at one case. It stands for every later run of the same."""
+
+    case: str  # EvalCase.digest
+    version: str
+    passed: bool | None  # None: it could not be measured
+    questions: int = 0  # to a person, in the whole task
+    reason: str = ""
+    rules: str = ""  # a hash of settings and program, as they were
+    schema: int = 1
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is a run of."""
+        return self.case, self.version, self.rules
+
+
+def decode_case(line: bytes) -> EvalCase | None:
+    """Return a case that may be used, or None. Raises what msgspec does for a line that is none."""
+    if len(line) > MOST_LINE:
+        return None
+    case = msgspec.json.decode(line, type=EvalCase)
+    return None if fault(case) else case
