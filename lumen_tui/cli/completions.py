@@ -103,8 +103,9 @@ def completed_commands(grammar: Grammar) -> list[CompletedCommand]:
     commands = []
     for command in sorted(grammar.commands, key=lambda each: -each.words.count(" ")):
         below = [Candidate(each.words.partition(" ")[2], each.help) for each in grammar.below(command.words)]
-        options = [Candidate(name, option.help) for option in command.options for name in option.names]
-        choices = {name: [*option.choices] for option in command.options if option.choices for name in option.names}
+        taken = grammar.meant(command).options
+        options = [Candidate(name, option.help) for option in taken for name in option.names]
+        choices = {name: [*option.choices] for option in taken if option.choices for name in option.names}
         common = [Candidate(name) for name in COMMON]
         commands.append(CompletedCommand(command.words, below, [*options, *common], choices))
     nouns = [Candidate(*noun) for noun in grammar.nouns.items()]

@@ -51,6 +51,7 @@ _OWN_LOCKS = (
     "mail",
     "changes",
     "replays",
+    "evals",
     "trees",
     "work",
     "roles",
@@ -170,11 +171,8 @@ class Layout:
         self.versions = evolved / "versions"
         self.versions_git = evolved / "versions.git"
         self.claude_md = root / "CLAUDE.md"
-        self._name_evals(root / "evals")
-
-    def _name_evals(self, evals: Path) -> None:
-        self.evals = evals
-        self.cases = evals / "work" / "cases.jsonl"  # of the suite that recorded work makes
+        self.evals = root / "evals"  # a folder for each suite
+        self.cases = self.evals / "work" / "cases.jsonl"  # of the suite that recorded work makes
 
     def files(self) -> list[Path]:
         """Return every fixed path of a file, without folders."""
@@ -194,10 +192,6 @@ class Layout:
 
     def unit_checked(self, wu_id: str) -> Path:
         return self.work / "checked" / f"{ids.check_wu(wu_id)}.json"
-
-    def suite(self, name: str) -> Path:
-        """Return the journal of a suite's cases."""
-        return self.evals / ids.check_name(name, "suite") / "cases.jsonl"
 
     def role(self, name: str) -> Path:
         return self.roles / f"{ids.check_name(name, 'role')}.md"

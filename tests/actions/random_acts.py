@@ -11,11 +11,12 @@ from typing import Any
 import msgspec
 from lumen_repository import Repository
 
-from lumen_tui.actions import agentfile
+from lumen_tui.actions import agentfile, evals
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile
 from lumen_tui.model.approvals import SCOPES, Approval, call_hash
 from lumen_tui.model.chat import ChatLine
+from lumen_tui.model.evals import SUITE, EvalCase, Expectation, case_id
 from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
 from lumen_tui.model.tasks import Exit
 from lumen_tui.model.toolservers import ServerTools, definition
@@ -31,6 +32,7 @@ from tests.actions.test_importing import ISSUE, folder, issues
 Arguments = dict[str, Any]
 PATH = os.environ["PATH"]
 ROLE = '+++\npurpose = "{}"\ntier = "haiku"\ntools = ["read_file"]\n+++\n\nKeep them.\n'
+MARKS: tuple[Arguments, ...] = ({"must": True}, {"must": False}, {"dropped": True}, {"dropped": False})
 LANES = ("Core", "UI", "Docs", "QA")
 
 
@@ -74,6 +76,7 @@ class Stage:
             self._keep("schedule", "schedule.add", name=f"look{number}", text="look", when="0 9 * * *", makes="wake")
         self._ask()
         self._learn()
+        self._collect()
         self._talk()
         self._change()
         self._offer()
@@ -161,6 +164,15 @@ class Stage:
         self.known["observation"] = [one.id for one in learnt]
         self.desk.do("evolution.accept", by="bo", ids="evo-0")
         self.desk.do("evolution.accept", by="bo", ids="evo-1")
+
+    def _collect(self) -> None:
+        at, layout = times.iso(self.desk.now), self.desk.store.layout
+        cases = [
+            EvalCase(case_id(task, 1, 0), at, "WU-001", task, 1, 0, Expectation.HOLD, Trust.AGENT, role="builder")
+            for task in self.known["task"]
+        ]
+        evals.keep(layout, SUITE, cases, by="bo", now=self.desk.now)
+        self.known["case"] = [case.id for case in cases]
 
     def any(self, kind: str) -> str:
         """One of what there is, or was made meanwhile."""
@@ -320,6 +332,7 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "evolution.accept": lambda stage: {"ids": stage.any("observation")},
     "evolution.reject": lambda stage: {"ids": stage.any("observation"), "reason": "no"},
     "evolution.edit": lambda stage: {"ids": stage.any("observation"), "text": stage.fresh("Write tests first")},
+    "evolution.mark": lambda stage: {"ids": stage.any("case"), **stage.chance.choice(MARKS)},
     "evolution.restore": lambda stage: {"version": stage.chance.randrange(1, 5)},
     "constitution.approve": lambda _: {},
     "af.import": _agent_file,

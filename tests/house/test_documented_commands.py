@@ -58,6 +58,7 @@ def trouble(words: list[str]) -> str:
         "--verbatim",
         *PARSERS[verb]._option_string_actions,
         *(parser._option_string_actions if parser else ()),
+        *(meant._option_string_actions if (meant := below(verb).get(PARSERS[verb].alone)) else ()),
     }
     strange = [word for word in rest if re.match(r"--?[a-z]", word) and word not in known]
     return f"{verb} takes no {strange}" if strange else ""

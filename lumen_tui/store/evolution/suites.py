@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evals import MOST_CASES, EvalCase, Split, decode_case
 from lumen_tui.storage import directories
@@ -13,15 +14,20 @@ from lumen_tui.storage.layout import Layout
 LOCK = "evals"
 
 
+def path_of(layout: Layout, suite: str) -> Path:
+    """Return the journal of a suite's cases. BadId for a name that is no slug."""
+    return layout.evals / ids.check_name(suite, "suite") / layout.cases.name
+
+
 def paths(layout: Layout) -> list[Path]:
     """Return the journals of all suites."""
-    return sorted(layout.evals.glob("*/cases.jsonl"))
+    return sorted(layout.evals.glob(f"*/{layout.cases.name}"))
 
 
 def cases(layout: Layout, suite: str) -> dict[str, EvalCase]:
     """Return the valid record of each case that may be used, in the order in which they came; the first MOST_CASES."""
     by_id: dict[str, EvalCase] = {}
-    for line in Journal(layout.suite(suite)).lines():
+    for line in Journal(path_of(layout, suite)).lines():
         try:
             case = decode_case(line)
         except UNDECODABLE:
@@ -33,7 +39,7 @@ def cases(layout: Layout, suite: str) -> dict[str, EvalCase]:
 
 def write(layout: Layout, suite: str, changed: list[EvalCase]) -> None:
     """Append records durably; call it under LOCK."""
-    path = layout.suite(suite)
+    path = path_of(layout, suite)
     directories.make_folder(path.parent)
     Journal(path).append_all(changed)
 

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lumen_folder import StateFolder
 
 from lumen_tui.__main__ import main
-from lumen_tui.actions import evals, registry
+from lumen_tui.actions import evals
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model.evals import MOST_CASES, SUITE, EvalCase, Expectation, Split, case_id, split_of
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.requests.engine import Redo, Undo
-from lumen_tui.model.requests.evolution import MarkCases
-from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import suites
 from lumen_tui.store.evolution.suites import SuiteReader
 
@@ -23,8 +21,8 @@ NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path / "state")
+def folder(tmp_path: Path) -> StateFolder:
+    made = StateFolder(tmp_path / "state", NOW)
     made.layout.create()
     return made
 
@@ -41,14 +39,10 @@ def cases(count: int, **fields: object) -> list[EvalCase]:
     return [msgspec.structs.replace(case, **fields) for case in made]
 
 
-def do(store: Store, request: object, now: float = NOW + 1) -> object:
-    return registry.perform(store, request, by="ann", now=now)  # type: ignore[arg-type]
-
-
-def test_the_gate_never_gets_a_case_of_the_final_split(store: Store) -> None:
-    evals.keep(store.layout, SUITE, cases(200), by="ann", now=NOW)
+def test_the_gate_never_gets_a_case_of_the_final_split(folder: StateFolder) -> None:
+    evals.keep(folder.layout, SUITE, cases(200), by="ana", now=NOW)
     units = {
-        split: {case.unit for case in SuiteReader(store.layout, SUITE, split).cases()}
+        split: {case.unit for case in SuiteReader(folder.layout, SUITE, split).cases()}
         for split in Split
         if split is not Split.FINAL
     }
@@ -56,67 +50,67 @@ def test_the_gate_never_gets_a_case_of_the_final_split(store: Store) -> None:
     assert not units[Split.GATE] & units[Split.TRAIN]
     assert len(units[Split.GATE]) > 50
     with pytest.raises(ValueError, match="for a person alone"):
-        SuiteReader(store.layout, SUITE, Split.FINAL)
+        SuiteReader(folder.layout, SUITE, Split.FINAL)
 
 
-def test_a_line_that_claims_another_split_or_trust_of_its_own_changes_nothing(store: Store) -> None:
+def test_a_line_that_claims_another_split_or_trust_of_its_own_changes_nothing(folder: StateFolder) -> None:
     final = next(case for case in cases(50) if case.split is Split.FINAL)
     line = {**msgspec.to_builtins(final), "split": "gate"}
-    path = store.layout.suite(SUITE)
+    path = suites.path_of(folder.layout, SUITE)
     path.write_bytes(json.dumps(line).encode() + b"\n" + b'{"id":"cas-torn"')
-    assert suites.cases(store.layout, SUITE)[final.id] == final
-    assert SuiteReader(store.layout, SUITE, Split.GATE).cases() == []
+    assert suites.cases(folder.layout, SUITE)[final.id] == final
+    assert SuiteReader(folder.layout, SUITE, Split.GATE).cases() == []
 
 
-def test_the_gate_gets_neither_dropped_cases_nor_those_of_a_workers_own_tasks(store: Store) -> None:
+def test_the_gate_gets_neither_dropped_cases_nor_those_of_a_workers_own_tasks(folder: StateFolder) -> None:
     trusted, own = cases(60)[:30], cases(60, trust=Trust.WORKER)[30:]
-    evals.keep(store.layout, SUITE, [*trusted, *own], by="ann", now=NOW)
-    read = SuiteReader(store.layout, SUITE, Split.GATE).cases()
+    evals.keep(folder.layout, SUITE, [*trusted, *own], by="ana", now=NOW)
+    read = SuiteReader(folder.layout, SUITE, Split.GATE).cases()
     assert {case.id for case in read} == {case.id for case in trusted if case.split is Split.GATE}
     first = read[-1]
-    do(store, MarkCases(ids=first.id, must=True))
-    assert SuiteReader(store.layout, SUITE, Split.GATE).cases()[0].id == first.id
-    do(store, MarkCases(ids=first.id, dropped=True), NOW + 2)
-    assert first.id not in {case.id for case in SuiteReader(store.layout, SUITE, Split.GATE).cases()}
+    folder.do("evolution.mark", ids=first.id, must=True)
+    assert SuiteReader(folder.layout, SUITE, Split.GATE).cases()[0].id == first.id
+    folder.do("evolution.mark", ids=first.id, dropped=True)
+    assert first.id not in {case.id for case in SuiteReader(folder.layout, SUITE, Split.GATE).cases()}
 
 
-def test_a_person_who_marks_a_case_vouches_for_it(store: Store) -> None:
+def test_a_person_who_marks_a_case_vouches_for_it(folder: StateFolder) -> None:
     (own,) = cases(1, trust=Trust.WORKER)
-    evals.keep(store.layout, SUITE, [own], by="ann", now=NOW)
-    do(store, MarkCases(ids=own.id, must=True))
-    marked = suites.cases(store.layout, SUITE)[own.id]
-    assert (marked.must, marked.trust, marked.by, marked.counts) == (True, Trust.PERSON, "ann", True)
-    do(store, Undo(), NOW + 2)
-    assert suites.cases(store.layout, SUITE)[own.id].trust is Trust.WORKER
+    evals.keep(folder.layout, SUITE, [own], by="ana", now=NOW)
+    folder.do("evolution.mark", ids=own.id, must=True)
+    marked = suites.cases(folder.layout, SUITE)[own.id]
+    assert (marked.must, marked.trust, marked.by, marked.counts) == (True, Trust.PERSON, "ana", True)
+    folder.do("undo")
+    assert suites.cases(folder.layout, SUITE)[own.id].trust is Trust.WORKER
 
 
-def test_what_was_collected_is_taken_back_and_done_again_as_one(store: Store) -> None:
-    evals.keep(store.layout, SUITE, cases(3), by="ann", now=NOW)
-    do(store, Undo())
-    assert all(case.dropped for case in suites.cases(store.layout, SUITE).values())
-    do(store, Redo(), NOW + 2)
-    assert not any(case.dropped for case in suites.cases(store.layout, SUITE).values())
+def test_what_was_collected_is_taken_back_and_done_again_as_one(folder: StateFolder) -> None:
+    evals.keep(folder.layout, SUITE, cases(3), by="ana", now=NOW)
+    folder.do("undo")
+    assert all(case.dropped for case in suites.cases(folder.layout, SUITE).values())
+    folder.do("redo")
+    assert not any(case.dropped for case in suites.cases(folder.layout, SUITE).values())
 
 
-def test_the_same_case_is_taken_in_once_and_a_full_suite_takes_none(store: Store) -> None:
-    evals.keep(store.layout, SUITE, cases(2), by="ann", now=NOW)
+def test_the_same_case_is_taken_in_once_and_a_full_suite_takes_none(folder: StateFolder) -> None:
+    evals.keep(folder.layout, SUITE, cases(2), by="ana", now=NOW)
     with pytest.raises(ActionError, match="has a case that is not in the suite"):
-        evals.keep(store.layout, SUITE, cases(2), by="ann", now=NOW)
+        evals.keep(folder.layout, SUITE, cases(2), by="ana", now=NOW)
     with pytest.raises(ActionError, match="at most"):
-        evals.keep(store.layout, SUITE, cases(MOST_CASES + 1), by="ann", now=NOW)
-    assert len(suites.cases(store.layout, SUITE)) == 2
+        evals.keep(folder.layout, SUITE, cases(MOST_CASES + 1), by="ana", now=NOW)
+    assert len(suites.cases(folder.layout, SUITE)) == 2
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "-x", "A"])
-def test_a_suite_is_no_path(store: Store, name: str) -> None:
+def test_a_suite_is_no_path(folder: StateFolder, name: str) -> None:
     with pytest.raises(ValueError, match="suite"):
-        suites.cases(store.layout, name)
-    assert main(["--state", str(store.root), "evolve", "cases", f"--suite={name}"]) == 2
+        suites.cases(folder.layout, name)
+    assert main(["--state", str(folder.root), "evolve", "cases", f"--suite={name}"]) == 2
 
 
-def test_nothing_is_said_of_a_mark_that_changes_nothing(store: Store) -> None:
-    evals.keep(store.layout, SUITE, cases(1), by="ann", now=NOW)
-    (case,) = suites.cases(store.layout, SUITE).values()
-    for request in (MarkCases(ids=case.id), MarkCases(ids=case.id, must=False), MarkCases(ids="nothing", must=True)):
+def test_nothing_is_said_of_a_mark_that_changes_nothing(folder: StateFolder) -> None:
+    evals.keep(folder.layout, SUITE, cases(1), by="ana", now=NOW)
+    (case,) = suites.cases(folder.layout, SUITE).values()
+    for arguments in ({"ids": case.id}, {"ids": case.id, "must": False}, {"ids": "nothing", "must": True}):
         with pytest.raises(ActionError):
-            do(store, request)
+            folder.do("evolution.mark", **arguments)
