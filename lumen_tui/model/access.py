@@ -13,6 +13,8 @@ from msgspec import Struct
 from lumen_tui.model import ids
 
 KINDS = ("mcp", "http", "acp")  # how a program speaks to us
+HTTP_PORT = 8740
+READS = 200  # a second in the long run, of one program; twice as many at once
 _MOST_NAME = 40  # characters
 
 

@@ -5,26 +5,34 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from lumen_tui.model.access import Principal, Scope, program_name
+from lumen_tui.model.access import READS, Principal, Scope, program_name
 from lumen_tui.storage import origin
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.settings import access
 
 TOKEN = "LUMEN_ACCESS_TOKEN"  # noqa: S105 - a name: of the token with which a program on stdio is known
-_BURST = {Scope.READ: 400.0, Scope.ACT: 60.0, Scope.APPROVE: 30.0}  # requests at once
-_A_SECOND = {Scope.READ: 200.0, Scope.ACT: 2.0, Scope.APPROVE: 1.0}  # requests a second in the long run
+_BURST = {Scope.ACT: 60.0, Scope.APPROVE: 30.0}  # requests at once
+_A_SECOND = {Scope.ACT: 2.0, Scope.APPROVE: 1.0}  # requests a second in the long run
 
 
 class AccessRefused(Exception):
     """This program may not connect like this; the text says what to do. It never holds a token."""
 
 
-def by_token(layout: Layout, token: str, kind: str, now: float) -> Principal:
-    """Return who has a token. AccessRefused for one that is unknown, revoked or over, without saying which."""
-    entry = access.find(layout, token, now) if token else None
-    if entry is None:
-        raise AccessRefused("the token is not valid: `lumen-tui access add NAME` makes one")
-    return Principal(entry.name, kind, frozenset(entry.scopes))
+class TokenBook:
+    """Who has which token, read again only when access.json changes, so that a token that is revoked ends at once."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._entries = Stamped(lambda: [layout.access], lambda: access.listed(layout))
+
+    def principal(self, token: str, kind: str, now: float) -> Principal:
+        """Return who has a token. AccessRefused for one that is unknown, revoked or over, without saying which."""
+        self._entries.refresh()
+        entry = access.find(self._entries.value, token, now) if token else None
+        if entry is None:
+            raise AccessRefused("the token is not valid: `lumen-tui access add NAME` makes one")
+        return Principal(entry.name, kind, frozenset(entry.scopes))
 
 
 def on_stdio(
@@ -36,7 +44,7 @@ def on_stdio(
     wherever an agent is seen to have started it, and below one of our own workers nothing lets it.
     """
     token = environ.get(TOKEN, "")
-    known = by_token(layout, token, kind, now) if token else None
+    known = TokenBook(layout).principal(token, kind, now) if token else None
     if Scope.APPROVE in scopes and (problem := _no_approvals(environ, known)):
         raise AccessRefused(problem)
     if known is not None:
@@ -68,16 +76,19 @@ def at_terminal(environ: Mapping[str, str] = os.environ) -> None:
 class RateLimit:
     """How often one principal may ask, by scope: a bucket of each, so that a flood of reads blocks no answer."""
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
+    def __init__(self, monotonic: Callable[[], float], reads: float = READS) -> None:
+        """`reads` is how many a second one principal may make in the long run."""
         self._monotonic = monotonic
+        self._a_second = {**_A_SECOND, Scope.READ: reads}
+        self._burst = {**_BURST, Scope.READ: 2 * reads}
         self._buckets: dict[tuple[str, Scope], tuple[float, float]] = {}
 
     def wait(self, who: Principal, scope: Scope) -> float:
         """Count a request; return 0, or the seconds after which to try again where it is one too many."""
         now = self._monotonic()
-        room, since = self._buckets.get((who.by, scope), (_BURST[scope], now))
-        room = min(_BURST[scope], room + (now - since) * _A_SECOND[scope])
+        room, since = self._buckets.get((who.by, scope), (self._burst[scope], now))
+        room = min(self._burst[scope], room + (now - since) * self._a_second[scope])
         if room < 1:
-            return (1 - room) / _A_SECOND[scope]
+            return (1 - room) / self._a_second[scope]
         self._buckets[who.by, scope] = (room - 1, now)
         return 0.0

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.model.access import Principal, Scope
+from lumen_tui.model.access import READS, Principal, Scope
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.memory import CreateNode, InsertPassage
@@ -371,9 +371,10 @@ def schema_of(arguments: type[Struct]) -> Schema:
 class Counter:
     """Where programs are served: one desk, and how often each may ask."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, reads: float = READS) -> None:
+        """`reads` is how many a second one program may make in the long run."""
         self.desk = desk
-        self._rate = RateLimit(desk.clock.awake)
+        self._rate = RateLimit(desk.clock.awake, reads)
 
     def invoke(self, who: Principal, name: str, arguments: object) -> Document:
         """Carry out an operation and return its document. OperationError where it was not carried out."""

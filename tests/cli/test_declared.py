@@ -93,6 +93,7 @@ NO_REQUEST = {
     ("service", "remove"),
     ("completions",),
     ("mcp",),
+    ("serve",),
 }
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 from lumen_folder import StateFolder
+from lumen_questions import put_call
 
-from lumen_tui.model import times
 from lumen_tui.model.access import Principal, Scope
-from lumen_tui.model.approvals import Approval, call_hash
+from lumen_tui.model.approvals import Approval
 from lumen_tui.queries.documents import Document
 from lumen_tui.servers.catalogue import Counter
 from lumen_tui.servers.desk import Desk
-from lumen_tui.store import approvals
 
 NOW = 1_800_000_000.0
 
@@ -35,19 +34,7 @@ class Connected:
 
     def ask(self, task_id: str, command: str = "make deploy", **more: object) -> Approval:
         """Put a call of a task on file, as a worker does."""
-        given: dict[str, object] = {"tool": "shell", "arguments": {"command": command}, **more}
-        digest = call_hash(str(given["tool"]), {"command": command})
-        request = Approval(
-            id=approvals.id_for(task_id, digest, 0),
-            task_id=task_id,
-            hash=digest,
-            asked_at=times.iso(NOW),
-            expires_at=times.iso(NOW + 3600),
-            role="builder",
-            summary=command,
-            **given,  # type: ignore[arg-type]
-        )
-        return approvals.ask(self.layout, request)
+        return put_call(self.layout, task_id, NOW, command, **more)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from lumen_origin import BELOW_AN_AGENT
 
 from lumen_tui.model.access import Principal, Scope, program_name, scopes_of
-from lumen_tui.servers.access import TOKEN, AccessRefused, RateLimit, by_token, on_stdio
+from lumen_tui.servers.access import TOKEN, AccessRefused, RateLimit, TokenBook, on_stdio
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import access
 
@@ -38,18 +38,18 @@ def test_a_token_is_hashed_at_rest_and_gives_its_scopes(layout: Layout) -> None:
     token = given(layout, scopes=frozenset({Scope.READ}))
     assert token not in layout.access.read_text()
     assert stat.S_IMODE(layout.access.stat().st_mode) == 0o600
-    assert by_token(layout, token, "http", NOW) == Principal("laptop", "http", frozenset({Scope.READ}))
+    assert TokenBook(layout).principal(token, "http", NOW) == Principal("laptop", "http", frozenset({Scope.READ}))
 
 
 def test_a_token_that_is_wrong_over_early_or_revoked_is_none(layout: Layout) -> None:
     token = given(layout)
     for wrong, now in (("", NOW), (token[:-1], NOW), (token, NOW + 61), (token, NOW - 1), ("lumen-access-\x00", NOW)):
         with pytest.raises(AccessRefused) as refused:
-            by_token(layout, wrong, "http", now)
+            TokenBook(layout).principal(wrong, "http", now)
         assert not wrong or wrong not in str(refused.value)
     assert access.revoke(layout, "laptop") and not access.revoke(layout, "laptop")
     with pytest.raises(AccessRefused):
-        by_token(layout, token, "http", NOW)
+        TokenBook(layout).principal(token, "http", NOW)
 
 
 @pytest.mark.parametrize("damage", [b"\xff{", b"[]x", b'[{"name": "laptop"}]', b'[{"scopes": ["root"]}]'])
@@ -57,7 +57,7 @@ def test_a_damaged_file_lets_nobody_in(layout: Layout, damage: bytes) -> None:
     token = given(layout)
     layout.access.write_bytes(damage)
     with pytest.raises(AccessRefused):
-        by_token(layout, token, "http", NOW)
+        TokenBook(layout).principal(token, "http", NOW)
 
 
 def test_a_name_has_one_token_at_a_time(layout: Layout) -> None:

@@ -164,10 +164,18 @@ def lumen(
     return subprocess.CompletedProcess(words, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
 
-def start_lumen(words: list[str], *, env: dict[str, str], cwd: Path, stdin: IO[bytes] | None = None) -> Child:
-    """Start `lumen-tui` in the background, such as an engine, without its output."""
+def start_lumen(
+    words: list[str],
+    *,
+    env: dict[str, str],
+    cwd: Path,
+    stdin: IO[bytes] | None = None,
+    output: IO[bytes] | None = None,
+) -> Child:
+    """Start `lumen-tui` in the background, such as an engine; what it prints goes to `output`, or nowhere."""
     with open(os.devnull, "r+b", buffering=0) as nothing:
-        return _LUMEN.start(words, env=env, cwd=cwd, files=(stdin or nothing, nothing, nothing))
+        sink = output or nothing
+        return _LUMEN.start(words, env=env, cwd=cwd, files=(stdin or nothing, sink, sink))
 
 
 def start_worker(folder: Path, env: dict[str, str], lock: int = -1) -> Child:

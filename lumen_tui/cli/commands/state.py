@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,13 +10,14 @@ import msgspec
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli import following
 from lumen_tui.cli.session import Session, document, say, table
+from lumen_tui.engine.health import health_report, without_model
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.ids import KINDS
 from lumen_tui.model.loop import EngineEvent, event_line
 from lumen_tui.model.requests.engine import Redo, Undo
-from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot, SpendView
+from lumen_tui.model.snapshot import Attention, Need, Snapshot, SpendView
 from lumen_tui.model.tasks import tally, tally_words
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.documents import held_back, open_tasks, status_document
@@ -95,7 +93,7 @@ def run_status(session: Session, args: Namespace) -> int:
         say(f"  {reason}")
     if snapshot.spend.unknown_tokens:
         say(f"  {_unknown(snapshot.spend)}")
-    for problem in _no_model(snapshot):
+    for problem in without_model(snapshot):
         say(f"  {problem}")
     if snapshot.upcoming:
         ahead = snapshot.upcoming[0]
@@ -109,18 +107,17 @@ def run_status(session: Session, args: Namespace) -> int:
 
 
 def run_health(session: Session, args: Namespace) -> int:
-    from lumen_tui.model.health import PASS, judge
+    from lumen_tui.model.health import PASS
 
-    snapshot = session.snapshot()
-    health = judge(snapshot, tuple(_no_model(snapshot)))
+    report = health_report(session.snapshot())
     if args.json:
-        document(health.fields())
+        document(report.fields())
     else:
-        say(health.status)
-        for name, check in health.checks.items():
+        say(report.status)
+        for name, check in report.checks.items():
             if check.status != PASS:
                 say(f"  {name}: {check.status}: {one_line(check.output, 300)}")
-    return 0 if health.ready or (health.alive and not args.ready) else 1
+    return 0 if report.ready or (report.alive and not args.ready) else 1
 
 
 def _at_work(session: Session, snapshot: Snapshot) -> Iterator[str]:
@@ -140,24 +137,6 @@ def _with_id(need: Attention) -> str:
     """Return what needs a person, behind the id of what it is about where it has one."""
     named = need.target and need.target not in need.text and need.target.partition("-")[0] in (*KINDS, "loop", "WU")
     return f"{need.target}  {need.text}" if named else need.text
-
-
-def _no_model(snapshot: Snapshot) -> list[str]:
-    """Return why tasks will not get their model, by the environment of a live engine, else by ours."""
-    from lumen_tui.providers.choose import lacking
-
-    heartbeat = snapshot.engine.heartbeat if snapshot.engine.life is EngineLife.ALIVE else None
-    return lacking(snapshot.config.models, _environ(heartbeat.pid if heartbeat else 0))
-
-
-def _environ(pid: int) -> Mapping[str, str]:
-    """Return the environment with which a process started; our own where that cannot be read."""
-    try:
-        data = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
-    except OSError:
-        data = b""
-    variables = dict(os.fsdecode(entry).partition("=")[::2] for entry in data.split(b"\0") if b"=" in entry)
-    return variables or os.environ
 
 
 def _is_shown_above(need: Attention) -> bool:

@@ -1,0 +1,165 @@
+"""The application: which operation a request asks for, whether it may, and the answer as JSON.
+
+What a snapshot in memory answers is answered at once; what may touch the disk goes to a thread.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from lumen_tui.engine.health import health_report
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.servers.catalogue import Counter, Fault, OperationError
+from lumen_tui.servers.following import FollowingDesk
+from lumen_tui.servers.http import problems
+from lumen_tui.servers.http.door import MOST_QUERY, Door, body_of
+from lumen_tui.servers.http.problems import HEADERS, INTERNAL, METHOD, TOO_LONG, HttpProblem
+from lumen_tui.servers.http.routes import BASE, IDEMPOTENCY_KEY, ROUTES, OperationRoute, openapi
+
+_FROM_MEMORY = frozenset({"attention", "list_roles", "list_signals", "list_units", "list_discoveries"})
+_GONE = 499  # nobody reads the answer any more
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+Log = Callable[[str], None]
+
+
+class HttpApi:
+    """One state folder over HTTP."""
+
+    def __init__(self, desk: FollowingDesk, counter: Counter, door: Door, log: Log) -> None:
+        self.desk = desk
+        self.counter = counter
+        self.door = door
+        self._log = log
+
+    def operation(self, route: OperationRoute) -> Endpoint:
+        """Return what answers the requests of a route."""
+        name = route.operation.name
+
+        async def answer(request: Request) -> Response:
+            who = self.door.principal(request, self.desk.now)
+            arguments = await _arguments(route, request)
+            if name in _FROM_MEMORY:
+                document = self.counter.invoke(who, name, arguments)
+            else:
+                document = await run_in_threadpool(self.counter.invoke, who, name, arguments)
+            return json(document)
+
+        return answer
+
+    def guarded(self, answer: Endpoint) -> Endpoint:
+        """Return an endpoint that answers what goes wrong with a problem document, and logs who was turned away."""
+
+        @functools.wraps(answer)
+        async def guarded(request: Request) -> Response:
+            try:
+                self.door.check_origin(request)
+                return await answer(request)
+            except (HttpProblem, OperationError) as error:
+                response = problems.answer(error)
+            except ClientDisconnect:
+                return Response(status_code=_GONE)
+            except Exception as error:  # noqa: BLE001 - one request must not end the server; what was asked stays out of the log
+                self._log(f"a request failed with {type(error).__name__}")
+                response = problems.answer(HttpProblem(INTERNAL, f"{type(error).__name__} in the server"))
+            if response.status_code in (401, 403):
+                self._log(f"refused {request.method} from {request.client.host if request.client else '?'}")
+            return response
+
+        return guarded
+
+    async def health(self, request: Request) -> Response:
+        """Answer whether the agent is alive; to a client with a token also what was looked at."""
+        return await self._health(request, ready=False)
+
+    async def ready(self, request: Request) -> Response:
+        """Answer whether the engine starts work that it is given now."""
+        return await self._health(request, ready=True)
+
+    async def _health(self, request: Request, *, ready: bool) -> Response:
+        report = await run_in_threadpool(health_report, self.desk.snapshot())
+        is_well = report.ready if ready else report.alive
+        known = request.headers.get("authorization") and self.door.reader(request, self.desk.now)
+        fields = report.fields() if known else {"status": report.status}
+        return json(fields, 200 if is_well else 503, "application/health+json")
+
+    async def openapi(self, request: Request) -> Response:
+        return json(openapi())
+
+    async def unknown(self, request: Request) -> Response:
+        raise OperationError(Fault.UNKNOWN, "there is nothing at this path: /openapi.json lists what there is")
+
+    async def wrong_method(self, request: Request) -> Response:
+        raise HttpProblem(METHOD, f"{request.method} is not answered at this path: /openapi.json lists what is")
+
+
+def application(api: HttpApi) -> Starlette:
+    """Return the application."""
+    guarded = api.guarded
+    routes = [Route(f"{BASE}{route.path}", guarded(api.operation(route)), methods=[route.method]) for route in ROUTES]
+    own = {"/health": api.health, "/ready": api.ready, "/openapi.json": api.openapi}
+    routes += [Route(path, guarded(answer), methods=["GET"]) for path, answer in own.items()]
+
+    return Starlette(
+        routes=routes,
+        exception_handlers={404: _handler(guarded(api.unknown)), 405: _handler(guarded(api.wrong_method))},
+    )
+
+
+def _handler(answer: Endpoint) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def handle(request: Request, error: Exception) -> Response:
+        return await answer(request)
+
+    return handle
+
+
+async def _arguments(route: OperationRoute, request: Request) -> dict[str, object]:
+    """Return the arguments as they stand in path, query and body. OperationError or HttpProblem."""
+    if route.has_body:
+        given = _object(await body_of(request))
+        if route.takes_key and (key := request.headers.get(IDEMPOTENCY_KEY, "")):
+            given["key"] = key
+    else:
+        given = _typed(route, request)
+    for name, value in request.path_params.items():
+        if given.setdefault(name, value) != value:
+            raise OperationError(Fault.INVALID, f"{name} is another one in the path")
+    return given
+
+
+def _object(body: bytes) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, object]) if body else {}
+    except UNDECODABLE as error:
+        raise OperationError(Fault.INVALID, "the body is no JSON object in UTF-8") from error
+
+
+def _typed(route: OperationRoute, request: Request) -> dict[str, object]:
+    """Return the values of a query in the types of the arguments: in a query all are texts."""
+    if len(request.scope["query_string"]) > MOST_QUERY:
+        raise HttpProblem(TOO_LONG, f"a query has at most {MOST_QUERY:,} bytes")
+    pairs = request.query_params.multi_items()
+    query = dict(pairs)
+    if len(query) < len(pairs):
+        raise OperationError(Fault.INVALID, "an argument stands twice in the query")
+    if not query:
+        return {}
+    try:
+        whole: Mapping[str, str] = {**query, **request.path_params}
+        arguments = msgspec.convert(whole, route.operation.arguments, strict=False)
+    except msgspec.ValidationError as error:
+        raise OperationError(Fault.INVALID, f"{route.operation.name}: {error}") from error
+    return {name: getattr(arguments, name) for name in query}
+
+
+def json(document: object, status: int = 200, kind: str = "application/json") -> Response:
+    """Return a document as an answer."""
+    return Response(msgspec.json.encode(document), status, media_type=kind, headers=HEADERS)
