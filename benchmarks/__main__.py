@@ -43,9 +43,13 @@ PARTS = (
 )  # fmt: skip
 
 
+QUICK = ("spending", "freshness", "capsule", "relay", "past", "outward", "room")  # what is over within two minutes
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--full", action="store_true", help="more runs, a whole idle minute, and 1,000,000 signals")
+    parser.add_argument("--quick", action="store_true", help="two minutes: few runs, the smallest room, no long parts")
     parser.add_argument("--only", choices=PARTS, action="append", help="one part of the table; may be repeated")
     parser.add_argument("--runs", type=int, default=0, help="starts of the room for each size")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
@@ -54,7 +58,7 @@ def _options() -> argparse.Namespace:
 
 def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     newest = time.time()
-    parts = options.only or PARTS
+    parts = options.only or (QUICK if options.quick else PARTS)
     if "appends" in parts:
         yield from appends.measure(folder)
     if "verbs" in parts:
@@ -89,11 +93,15 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     if "evolution" in parts:
         yield from evolution.measure(folder)
     if "room" in parts:
-        sizes = [*SIZES, (100_000, 1_000_000)] if options.full else SIZES
-        runs = options.runs or (21 if options.full else 5)
-        idle = 60.0 if options.full else 20.0
-        yield from talking.measure(folder, max(idle, 40.0))
-        yield from room.measure(folder, newest, sizes, runs=runs, idle=idle)
+        effort = _effort(options)
+        yield from talking.measure(folder, 10.0 if options.quick else max(effort.idle, 40.0))
+        sizes = [*SIZES, (100_000, 1_000_000)] if options.full else SIZES[:1] if options.quick else SIZES
+        yield from room.measure(folder, newest, sizes, effort)
+
+
+def _effort(options: argparse.Namespace) -> room.Effort:
+    effort = room.QUICK if options.quick else room.Effort(21, 60.0) if options.full else room.Effort(5, 20.0)
+    return effort._replace(runs=options.runs) if options.runs else effort
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.state import NEWEST, make_state
 from benchmarks.table import Row, share
@@ -22,12 +23,28 @@ from lumen_tui.storage.store import Store
 ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
 TOP, ZOOM = b"g", b"z"
-DIALOG, NEEDS, DISCOVERIES, SNOOZE = b"t", b"!", b"5", b"l"
+DIALOG, NEEDS, DISCOVERIES, SNOOZE, ENTER = b"t", b"!", b"5", b"l", b"\r"
 HELP_SHOWN = "a word, a key"  # is on the help screen and nowhere else
-DISCOVERIES, ENTER = b"5", b"\r"
+MINIMAL = "minimal Textual program"
+MINIMAL_SHOWN, MINIMAL_ROWS = "row 3 of a thousand", 1000
 TRIAGED = 100  # discoveries
+SECOND_FRAME = 0.06  # seconds of silence behind a key: by then all that it set off is painted
+ROUNDS = 5  # of keys, in turns with the other program
 SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
 LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
+
+
+class Effort(NamedTuple):
+    """How often each thing is done; `idle` are seconds."""
+
+    runs: int
+    idle: float
+    keys: int = 60
+    turns: int = 6  # of focus, dialog, sheet and verdict
+    probes: int = 30
+
+
+QUICK = Effort(runs=2, idle=5.0, keys=20, turns=2, probes=10)
 
 
 @dataclass
@@ -38,6 +55,9 @@ class Sample:
     paint: list[float] = field(default_factory=list)
     content: list[float] = field(default_factory=list)
     answered: list[float] = field(default_factory=list)
+    start_cpu: list[float] = field(default_factory=list)  # until content, or until the answer to a key
+    cursor_cpu: list[float] = field(default_factory=list)  # of a key, with all of its frames
+    scroll_cpu: list[float] = field(default_factory=list)
     cursor: list[float] = field(default_factory=list)
     cursor_bytes: list[float] = field(default_factory=list)
     scroll: list[float] = field(default_factory=list)
@@ -79,7 +99,7 @@ def _end_engine(layout: Layout) -> None:
 
 def _keys(terminal: Terminal, keys: list[bytes]) -> tuple[list[float], list[float]]:
     """Return ms to the first whole frame and bytes of all frames, of each key that had an effect."""
-    terminal.settle(0.1, 1)
+    terminal.settle(SECOND_FRAME, 1)
     times: list[float] = []
     sizes: list[float] = []
     silent = 0
@@ -87,7 +107,7 @@ def _keys(terminal: Terminal, keys: list[bytes]) -> tuple[list[float], list[floa
         if silent >= SILENT or terminal.ended:
             break
         taken, count = terminal.react(key)
-        count += terminal.settle(0.02, 0.3)  # what a second frame adds
+        count += terminal.settle(SECOND_FRAME, 0.5)
         silent += not count
         if count:
             times.append(taken)
@@ -110,17 +130,32 @@ def _open(command: list[str]) -> Terminal:
     return terminal
 
 
-def _answered(command: list[str]) -> float:
-    """Return ms from the start until a key typed at once shows its effect; 0 where it was lost."""
+def _answer(sample: Sample, command: list[str]) -> None:
+    """Measure how long a key typed at once takes to show its effect; 0 ms where it was lost."""
     terminal = Terminal(command)
     terminal.send(HELP)
     terminal.until(HELP_SHOWN, LONG_WAIT)
+    sample.start_cpu.append(terminal.cpu() * 1000)
     terminal.settle(0.3, LONG_WAIT)
-    at = terminal.when(HELP_SHOWN)
+    sample.answered.append(terminal.when(HELP_SHOWN))
     terminal.send(BACK)
     terminal.settle(0.2, 2)
     terminal.leave()
-    return at
+
+
+def _start_minimal(sample: Sample) -> None:
+    """Measure how long the smallest program takes until its rows are on the screen."""
+    terminal = Terminal(_minimal())
+    terminal.until(MINIMAL_SHOWN, LONG_WAIT)
+    sample.start_cpu.append(terminal.cpu() * 1000)
+    terminal.settle(0.3, LONG_WAIT)
+    sample.paint.append(terminal.first_paint())
+    sample.content.append(terminal.when(MINIMAL_SHOWN))
+    terminal.leave()
+
+
+def _minimal() -> list[str]:
+    return [sys.executable, str(Path(__file__).with_name("minimal.py"))]
 
 
 def _start(sample: Sample, command: list[str], text: str) -> None:
@@ -136,9 +171,9 @@ def _probe(sample: Sample, terminal: Terminal, layout: Layout, probes: int) -> N
     for number in range(probes):
         terminal.send(TOP)  # else the selection keeps its row, and new rows are above the visible ones
         terminal.settle(0.05, 0.5)
-        token = f"probe-{os.getpid()}-{number}"
+        token = _token(number)
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        line = f'{{"id":"sig-{token}","message":"{token}","created_at":"{stamp}"}}\n'
+        line = f'{{"id":"sig-{os.getpid()}-{number}","message":"{token}","created_at":"{stamp}"}}\n'
         begin = time.perf_counter()
         output = b""
         files.append(layout.signals, line.encode(), durable=False)
@@ -148,12 +183,37 @@ def _probe(sample: Sample, terminal: Terminal, layout: Layout, probes: int) -> N
             sample.pixels.append((time.perf_counter() - begin) * 1000)
 
 
+def _token(number: int) -> str:
+    """Return a text that has no character where that of the number before has it: all of it is sent."""
+    return "".join(chr(ord("A") + (3 * number + place) % 26) for place in range(10))
+
+
 def _use(sample: Sample, terminal: Terminal, *, keys: int, rows: int) -> None:
     """Press keys in a list of so many rows, each with an effect: after one without, the next tick would count."""
-    pages = keys // 3
+    pages = max(1, keys // 3)
     turns = [PAGE_DOWN] * pages + [PAGE_UP] * pages if rows > pages * terminal.rows else [PAGE_DOWN, PAGE_UP] * pages
-    sample.cursor, sample.cursor_bytes = _keys(terminal, [DOWN, DOWN, UP, UP] * (keys // 4))
-    sample.scroll, sample.scroll_bytes = _keys(terminal, turns)
+    for keys_of_a_kind, times_of_it, sizes, cpu in (
+        ([DOWN, DOWN, UP, UP] * (keys // 4), sample.cursor, sample.cursor_bytes, sample.cursor_cpu),
+        (turns, sample.scroll, sample.scroll_bytes, sample.scroll_cpu),
+    ):
+        before = terminal.cpu()
+        taken, counts = _keys(terminal, keys_of_a_kind)
+        times_of_it += taken
+        sizes += counts
+        if taken:
+            cpu.append((terminal.cpu() - before) * 1000 / len(taken))
+
+
+def _use_in_turns(room: Sample, minimal: Sample, terminal: Terminal, *, keys: int, rows: int) -> None:
+    """Press the same keys in the room and in the smallest program, in turns: both have the same load beside them."""
+    other = _open(_minimal())
+    _use(Sample(), other, keys=4, rows=MINIMAL_ROWS)
+    _use(Sample(), terminal, keys=4, rows=rows)
+    for _ in range(ROUNDS):
+        _use(room, terminal, keys=keys // ROUNDS, rows=rows)
+        _use(minimal, other, keys=keys // ROUNDS, rows=MINIMAL_ROWS)
+    minimal.memory = other.memory()
+    other.leave()
 
 
 def _switches(terminal: Terminal, count: int) -> list[float]:
@@ -197,41 +257,29 @@ def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
     sample.memory = terminal.memory()
 
 
-def sample_room(layout: Layout, signals: int, *, runs: int, keys: int, idle: float) -> Sample:
-    """Measure everything about the room on one state folder with so many signals."""
-    sample = Sample()
+def sample_both(layout: Layout, signals: int, effort: Effort) -> tuple[Sample, Sample]:
+    """Measure the room on one state folder with so many signals, and the smallest Textual program in turns with it."""
+    room, minimal = Sample(), Sample()
     command = _room(layout)
     first = Sample()
     _start(first, command, NEWEST)
-    sample.first = first.paint[0]
-    for _ in range(runs):
-        _start(sample, command, NEWEST)
-        sample.answered.append(_answered(command))
+    room.first = first.paint[0]
+    for _ in range(effort.runs):
+        _start_minimal(minimal)
+        _start(room, command, NEWEST)
+        _answer(room, command)
     terminal = _open(command)
     terminal.react(SIGNALS)
-    _idle(sample, terminal, idle)  # before the probes: the ages of what just came count in seconds
-    _weigh(sample, terminal, 6)
+    _idle(room, terminal, effort.idle)  # before the probes: the ages of what just came count in seconds
+    _weigh(room, terminal, effort.turns)
     terminal.react(SIGNALS)
-    _probe(sample, terminal, layout, 30)
+    _probe(room, terminal, layout, effort.probes)
     terminal.react(ZOOM)
-    _use(sample, terminal, keys=keys, rows=signals)
-    sample.switch = _switches(terminal, 10)
+    _use_in_turns(room, minimal, terminal, keys=effort.keys, rows=signals)
+    room.switch = _switches(terminal, 10)
     terminal.leave()
     _end_engine(layout)
-    return sample
-
-
-def sample_minimal(*, runs: int, keys: int, idle: float) -> Sample:
-    """Measure the same of the smallest Textual program."""
-    sample = Sample()
-    command = [sys.executable, str(Path(__file__).with_name("minimal.py"))]
-    for _ in range(runs):
-        _start(sample, command, "row 3 of a thousand")
-    terminal = _open(command)
-    _idle(sample, terminal, idle)
-    _use(sample, terminal, keys=keys, rows=1000)
-    terminal.leave()
-    return sample
+    return room, minimal
 
 
 def _times(
@@ -243,31 +291,55 @@ def _times(
         yield Row(id, label, skipped="nothing on the screen reacted")
         return
     late = f" ({len(times) - len(came)} of {len(times)} never came)" if len(came) < len(times) else ""
-    name = "minimal Textual program" if other else ""
+    name = MINIMAL if other else ""
     yield Row(id, f"{label}, p50{late}", share(came, 50), "ms", p50, False, name, share(other or [], 50))
     yield Row(id, f"{label}, p99", share(came, 99), "ms", p99, False, name, share(other or [], 99))
 
 
-def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
-    """Yield the rows of one size."""
+def _beside(id: str, label: str, ours: list[float], theirs: list[float], most: float) -> Iterator[Row]:
+    """Yield how many times as long as the smallest program the room takes, medians, and at most is to take."""
+    if ours and theirs:
+        yield Row(id, label, share(ours, 50), other_name=MINIMAL, other=share(theirs, 50), most_ratio=most)
+
+
+def _answer_rows(size: str, many: bool, room: Sample, minimal: Sample) -> Iterator[Row]:
+    """Yield what a key costs that is typed at the start, beside the start of the other program, in time and in CPU."""
+    label = f"a key typed at the start is answered, {size}"
+    yield from _times("G2", label, room.answered, 330, 0)
+    most = 1.5 if many else 1.25
+    yield from _beside("G2", f"the same beside the other's start, {size}", room.answered, minimal.content, most)
+    yield from _beside("G2", f"CPU of the same, {size}", room.start_cpu, minimal.start_cpu, 0)
+
+
+def _key_rows(size: str, many: bool, room: Sample, minimal: Sample) -> Iterator[Row]:
+    """Yield times to the first whole frame, and the CPU of all frames; without many rows there are no pages."""
+    yield from _times("G3", f"cursor key to paint, {size}", room.cursor, 4, 10)
+    yield from _beside("G3", f"the same beside the other's, {size}", room.cursor, minimal.cursor, 1.0)
+    yield from _beside("G3", f"CPU of a cursor key, {size}", room.cursor_cpu, minimal.cursor_cpu, 0)
+    if many:
+        yield from _times("G3", f"page key to paint, {size}", room.scroll, 13, 25)
+        yield from _beside("G3", f"the same beside the other's, {size}", room.scroll, minimal.scroll, 0.45)
+        yield from _beside("G3", f"CPU of a page key, {size}", room.scroll_cpu, minimal.scroll_cpu, 0)
+    yield from _times("G3", f"screen switch, {size}", room.switch, 0, 50)
+
+
+def rows(size: str, many: bool, room: Sample, minimal: Sample) -> Iterator[Row]:
+    """Yield the rows of one size; with `many` rows a list is longer than the screen."""
     yield Row("G1", f"first paint of the first room, {size}", room.first, "ms", 500)
     yield from _times("G1", f"first paint, {size}", room.paint, 0, 0, minimal.paint)
     yield from _times("G1", f"first real content, {size}", room.content, 40, 80, minimal.content)
-    yield from _times("G2", f"a key typed at the start is answered, {size}", room.answered, 330, 0)
-    yield from _times("G3", f"cursor key to paint, {size}", room.cursor, 4, 10, minimal.cursor)
-    yield from _times("G3", f"page key to paint, {size}", room.scroll, 13, 25, minimal.scroll)
-    yield from _times("G3", f"screen switch, {size}", room.switch, 0, 50)
+    yield from _answer_rows(size, many, room, minimal)
+    yield from _key_rows(size, many, room, minimal)
     yield from _times("G4", f"file to pixels, {size}", room.pixels, 12, 30)
-    other = "minimal Textual program"
-    yield Row("G10", f"memory of the room, PSS, {size}", room.memory, "MiB", 64, False, other, minimal.memory)
-    yield Row("G11", f"idle, bytes a minute, {size}", room.idle_bytes, "B", 2000, False, other, minimal.idle_bytes)
+    yield Row("G10", f"memory of the room, PSS, {size}", room.memory, "MiB", 64, False, MINIMAL, minimal.memory)
+    yield Row("G11", f"idle, bytes a minute, {size}", room.idle_bytes, "B", 2000)
     for label, ours, theirs, goal in (
         ("cursor key", room.cursor_bytes, minimal.cursor_bytes, 700),
         ("page key", room.scroll_bytes, minimal.scroll_bytes, 13_000),
     ):
         if ours:
             name = f"bytes for a {label}, {size}"
-            yield Row("G11", name, share(ours, 50), "B", goal, False, other, share(theirs, 50))
+            yield Row("G11", name, share(ours, 50), "B", goal, False, MINIMAL, share(theirs, 50))
     for label, counts, goal in (
         ("focus that moves", room.focus_bytes, 1500),
         ("dialog that opens", room.opened_bytes, 4000),
@@ -277,7 +349,7 @@ def rows(size: str, room: Sample, minimal: Sample) -> Iterator[Row]:
     ):
         yield Row("G11", f"bytes for a {label}, {size}", share(counts, 50), "B", goal)
         yield Row("G11", f"the same at 9,600 baud, {size}", share(counts, 50) * 10 / 9600, "s")
-    yield Row("G12", f"idle CPU of the room, {size}", room.idle_cpu, "%", 0.3, False, other, minimal.idle_cpu)
+    yield Row("G12", f"idle CPU of the room, {size}", room.idle_cpu, "%", 0.3)
 
 
 def triage(folder: Path, newest: float) -> Iterator[Row]:
@@ -304,20 +376,19 @@ def triage(folder: Path, newest: float) -> Iterator[Row]:
     yield Row("G11", what, count, "B") if decided else Row("G11", what, skipped="not all were decided")
 
 
-def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], *, runs: int, idle: float) -> Iterator[Row]:
+def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], effort: Effort) -> Iterator[Row]:
     """Yield the rows of all `sizes`, which are pairs of nodes and signals."""
     if reason := missing():
         for id in ("G1", "G2", "G3", "G4", "G10", "G11"):
             yield Row(id, "the room", skipped=reason)
         return
     yield from triage(folder, newest)
-    keys = 60
-    minimal = sample_minimal(runs=runs, keys=keys, idle=idle)
     for nodes, signals in sizes:
         size = f"{nodes:,} + {signals:,}" if nodes != signals else f"{nodes:,} each"
         layout = make_state(folder / f"room-{nodes}-{signals}", nodes=nodes, signals=signals, newest=newest)
         try:
-            yield from rows(size, sample_room(layout, signals, runs=runs, keys=keys, idle=idle), minimal)
+            samples = sample_both(layout, signals, effort)
+            yield from rows(size, signals > MINIMAL_ROWS // 2, *samples)
         except Gone as last_words:
             yield Row("G1", f"the room, {size}", skipped=f"it ended by itself: {last_words}")
         finally:

@@ -6,13 +6,16 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 
-WIDTHS = (4, 60, 12, 11, 5, 44, 7)
-HEADS = ("", "figure", "measured", "goal", "", "compared with, in the same run", "ratio")
+WIDTHS = (4, 60, 12, 11, 5, 44, 11)
+HEADS = ("", "figure", "measured", "goal", "", "compared with, in the same run", "ours/theirs")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `goal` 0 means that none is set, `other` 0 that there is nothing to compare it with."""
+    """One figure. `goal` 0 means that none is set, `other` 0 that there is nothing to compare it with.
+
+    With `most_ratio` the goal is the figure divided by the other one, at most.
+    """
 
     id: str
     what: str
@@ -23,17 +26,18 @@ class Row:
     other_name: str = ""
     other: float = 0.0
     skipped: str = ""  # why nothing was measured
+    most_ratio: float = 0.0
 
     @property
     def met(self) -> bool:
+        if self.most_ratio:
+            return 0 < self.ratio <= self.most_ratio
         return self.value >= self.goal if self.more_is_better else self.value <= self.goal
 
     @property
     def ratio(self) -> float:
-        """How many times better than the other; below 1 is worse, 0 means there is no other."""
-        if not self.other or not self.value:
-            return 0.0
-        return self.value / self.other if self.more_is_better else self.other / self.value
+        """This figure divided by the other one, whichever way is better; 0 where there is no other."""
+        return self.value / self.other if self.other else 0.0
 
 
 def share(samples: list[float], percent: float) -> float:
@@ -55,7 +59,8 @@ def cells(row: Row) -> tuple[str, ...]:
     if row.skipped:
         return (row.id, row.what, "-", "", "", f"skipped: {row.skipped}", "")
     goal = f"{'>=' if row.more_is_better else '<='} {number(row.goal)}" if row.goal else ""
-    verdict = ("ok" if row.met else "MISS") if row.goal else ""
+    goal = f"<= {row.most_ratio:.2f}x" if row.most_ratio else goal
+    verdict = ("ok" if row.met else "MISS") if goal else ""
     other = f"{row.other_name}: {number(row.other)} {row.unit}" if row.other_name else ""
     measured = f"{number(row.value)} {row.unit}"
     return (row.id, row.what, measured, goal, verdict, other, f"{row.ratio:.2f}x" if row.ratio else "")
@@ -86,6 +91,6 @@ class Table:
             json.dump({"rows": records}, sys.stdout, indent=1)
             print()
             return
-        with_goal = [row for row in self.rows if row.goal and not row.skipped]
+        with_goal = [row for row in self.rows if (row.goal or row.most_ratio) and not row.skipped]
         met = sum(row.met for row in with_goal)
         print(f"\n{met} of {len(with_goal)} goals met; {sum(bool(row.skipped) for row in self.rows)} rows skipped")

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import pyte
 
@@ -200,7 +201,14 @@ class Terminal:
             return int(re.search(r"^Pss:\s+(\d+)", file.read(), re.M)[1]) / 1024  # type: ignore[index]
 
     def cpu(self) -> float:
-        """Return the seconds of CPU so far."""
+        """Return the seconds of CPU so far, of the threads that are there where the kernel counts finely."""
+        tasks = f"/proc/{self.process.pid}/task"
+        try:
+            return sum(int(Path(tasks, task, "schedstat").read_text().split()[0]) for task in os.listdir(tasks)) / 1e9
+        except FileNotFoundError:
+            return self._ticks()
+
+    def _ticks(self) -> float:
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
