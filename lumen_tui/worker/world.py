@@ -15,12 +15,14 @@ from lumen_tui.model.tasks import StopRequest, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import span
 from lumen_tui.storage import files
+from lumen_tui.storage.clock import SystemClock
 from lumen_tui.storage.store import Store
-from lumen_tui.store.tasks import pauses
+from lumen_tui.store.tasks import leases, pauses
 from lumen_tui.store.tasks.task_records import STOP_FILE, read_stop
 from lumen_tui.tools.base import Stopped, TaskRules
 
 TICK = 0.1  # seconds between two looks
+_CLOCK = SystemClock()
 _AGAIN = 5.0  # seconds after which a Stopped that somebody swallowed is raised once more
 
 
@@ -31,7 +33,13 @@ class Stopper:
     expression engine; it raises Stopped there unless `guard` says that something must not be torn apart.
     """
 
-    def __init__(self, folder: Path, monotonic: Callable[[], float], now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        monotonic: Callable[[], float],
+        now: Callable[[], float] = time.time,
+        running: Callable[[], float] = _CLOCK.running,
+    ) -> None:
         self.status = ""
         self.reason = ""
         self._file = folder / STOP_FILE
@@ -40,6 +48,7 @@ class Stopper:
         self._resting = False
         self._monotonic = monotonic
         self._now = now
+        self._running = running
         self._ends = 0.0
         self._limit = 0.0
         self._guards = 0
@@ -126,8 +135,8 @@ class Stopper:
             self._guards -= 1
 
     def _between_steps(self) -> None:
-        """Rest where that is asked for; raise Stopped where the task is to end after a step."""
-        if pauses.held(self._folder):
+        """Rest where that is asked for or the lease is over; raise Stopped where the task is to end after a step."""
+        if _must_rest(self._folder, self._now(), self._running()):
             self._rest()
         self.poll()
         if self._after_step is not None:
@@ -136,11 +145,11 @@ class Stopper:
             raise Stopped
 
     def _rest(self) -> None:
-        """Do nothing until the hold is taken away or over, or there is a reason to stop. Time does not count."""
+        """Do nothing until nothing demands it any more, or there is a reason to stop. Time does not count."""
         self._resting = True
         try:
             with self.untimed():
-                while (hold := pauses.held(self._folder)) and not hold.over(self._now()) and not self.status:
+                while _must_rest(self._folder, self._now(), self._running()) and not self.status:
                     time.sleep(TICK)
                     self.poll()
         finally:
@@ -175,6 +184,12 @@ class Stopper:
         if self.status and self._armed and not self._guards and now >= self._raise_at:
             self._raise_at = now + _AGAIN
             raise Stopped
+
+
+def _must_rest(folder: Path, now: float, running: float) -> bool:
+    """Return whether a person holds the task, or the lease of its host is over."""
+    hold = pauses.held(folder)
+    return (hold is not None and not hold.over(now)) or leases.is_over(folder, running)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from lumen_folder import StateFolder
 from lumen_program import Child, start_worker
+from lumen_scripted import Scripted
 from lumen_task import TaskFolder
 
 from lumen_tui.storage import locks
@@ -83,34 +84,6 @@ def make_task(tmp_path: Path) -> Iterator[MakeTask]:
         for child in task.children:
             child.kill()
             child.wait()
-
-
-USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
-
-
-class Scripted:
-    """The model API server with a script: (tool, arguments), a text, or seconds to wait."""
-
-    def __init__(self, api: Any) -> None:
-        self.script: list[object] = []
-        self.usage = dict(USAGE)
-        self.url = api.url
-        self._api = api
-        api.otherwise(self._next)
-
-    @property
-    def asked(self) -> list[str]:
-        return [request.path for request in self._api.asked]
-
-    def _next(self, request: Any) -> Any:
-        from lumen_apiserver import text, tool
-
-        step = self.script.pop(0) if self.script else "done"
-        if isinstance(step, float):
-            return text("late", first_byte=step)
-        if isinstance(step, tuple):
-            return tool(step[0], step[1], how={"usage": self.usage})
-        return text(str(step), usage=self.usage)
 
 
 @pytest.fixture

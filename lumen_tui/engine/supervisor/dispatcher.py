@@ -7,7 +7,7 @@ from collections.abc import Callable, Set
 
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.execution import LocalBackend, Placement, StartOrder
+from lumen_tui.engine.supervisor.execution import BackendPlacement, LocalBackend, StartOrder
 from lumen_tui.engine.wakeups import Wakeups
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config, ModelsConfig
@@ -73,7 +73,7 @@ class Dispatcher:
         self.paused = Pauses()  # no task of these roles starts, and none that needs these providers
         self.wakeups = Wakeups(store.layout)
         self.local = LocalBackend(store.layout.engine_log, self.wakeups.watch_fd)
-        self.placement = Placement(self.local)
+        self.placement = BackendPlacement(self.local)
         self.provider = "offline"
         self.models = ModelsConfig()
         self.held_back = refusal

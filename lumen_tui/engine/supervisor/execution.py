@@ -115,7 +115,7 @@ class LocalBackend:
         self.zygote.retire()
 
 
-class Placement:
+class BackendPlacement:
     """Which backend runs a task: here, or the one of the host that its spec names.
 
     A task that names a host for which there is no backend waits. It never runs here instead: what it may read, which

@@ -11,7 +11,7 @@ from lumen_tree import long_walk
 from lumen_until import until
 
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.execution import ExecutionBackend, LocalBackend, Placement, StartOrder
+from lumen_tui.engine.supervisor.execution import BackendPlacement, ExecutionBackend, LocalBackend, StartOrder
 from lumen_tui.model.queueing import NOTHING_KNOWN, waits, why
 from lumen_tui.storage import files
 from lumen_tui.store.tasks import task_files
@@ -64,7 +64,7 @@ class ColdBackend:
 def with_attic(world) -> ColdBackend:
     attic = ColdBackend()
     dispatcher = world.engine().supervisor.dispatcher
-    dispatcher.placement = Placement(dispatcher.local, {"attic": attic})
+    dispatcher.placement = BackendPlacement(dispatcher.local, {"attic": attic})
     return attic
 
 

@@ -1,0 +1,101 @@
+"""Frames of a host become the files of the task here: each once, in order, whatever is killed between.
+
+A journal here is the beginning of the one there, byte for byte. So the place of a frame says whether it has been
+written, and one that comes a second time changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from lumen_tui.model import frames
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.frames import Frame
+from lumen_tui.model.text import one_line
+from lumen_tui.storage import directories, files
+from lumen_tui.tools.outputs import OUTPUTS
+
+MARK = "home.json"
+_LATE = "late.{attempt}.jsonl"
+
+
+class BadFrame(Exception):
+    """A host sent what no task writes; the text says what. Nothing of it was taken."""
+
+
+class Home(msgspec.Struct, frozen=True):
+    """tasks/<id>/home.json: the last frame of an attempt that is durable here."""
+
+    attempt: int
+    seq: int
+    host: str = ""
+
+
+def last_seq(folder: Path, attempt: int) -> int:
+    """Return the number of the last frame of an attempt that was taken in; 0 where none was, or it is not known."""
+    try:
+        home = msgspec.json.decode(files.read(folder / MARK) or b"", type=Home)
+    except (*UNDECODABLE, files.StoreError, OSError):
+        return 0
+    return home.seq if home.attempt == attempt else 0
+
+
+class Copier:
+    """Takes in the frames of one attempt at one task from one host."""
+
+    def __init__(self, folder: Path, transcript: Path, attempt: int, host: str) -> None:
+        self._folder, self._transcript = folder, transcript
+        self._attempt, self._host = attempt, host
+        self.seq = last_seq(folder, attempt)
+
+    def take(self, batch: Iterable[Frame]) -> int:
+        """Take in frames, and return how many were new. BadFrame at the first that is none; StoreError.
+
+        One that was taken before is passed over; frames of another attempt are kept as evidence and change nothing.
+        """
+        new = 0
+        for frame in batch:
+            if frame.attempt != self._attempt:
+                self._keep_late(frame)
+            elif frame.seq > self.seq:
+                self._check(frame)
+                self._write(frame)
+                self.seq, new = frame.seq, new + 1
+        if new:
+            files.replace(self._folder / MARK, msgspec.json.encode(Home(self._attempt, self.seq, self._host)))
+        return new
+
+    def _check(self, frame: Frame) -> None:
+        if not frames.may_be_sent(frame.name):
+            raise BadFrame(f"host {self._host} sent a file that no worker writes: {one_line(frame.name, 80)!r}")
+        if frame.seq != self.seq + 1:
+            raise BadFrame(f"host {self._host} sent frame {frame.seq} behind frame {self.seq}")
+
+    def _write(self, frame: Frame) -> None:
+        path = self._transcript if frame.name == frames.TRANSCRIPT else self._folder / frame.name
+        if frames.is_output(frame.name):
+            directories.make_folder(self._folder / OUTPUTS)
+        if frame.whole:
+            files.replace(path, frame.data)
+            return
+        with files.locked_log(path) as fd:
+            there = os.fstat(fd).st_size - frame.offset
+            if there < 0:
+                raise BadFrame(
+                    f"host {self._host} sent {frame.name} from byte {frame.offset}: {-there} before are missing"
+                )
+            if os.pread(fd, min(there, len(frame.data)), frame.offset) != frame.data[:there]:
+                raise BadFrame(f"host {self._host} sent {frame.name} with other bytes than those that are here")
+            files.write_all(fd, frame.data[there:])
+
+    def _keep_late(self, frame: Frame) -> None:
+        """Keep what a host wrote under an attempt that is over here: evidence, and no part of the task."""
+        data = frame.data if frames.may_be_sent(frame.name) else b""
+        name = one_line(frame.name, 80)
+        record = msgspec.structs.replace(frame, name=name, data=data)
+        path = self._folder / _LATE.format(attempt=max(0, frame.attempt))
+        files.append(path, msgspec.json.encode(record) + b"\n")

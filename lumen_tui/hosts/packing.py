@@ -1,0 +1,56 @@
+"""What a host is given of a task: its folder as it stands here, its role, the operator's prompts, its work unit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from lumen_tui.model import frames
+from lumen_tui.model.frames import HostOrder
+from lumen_tui.model.tasks import Spec
+from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
+from lumen_tui.tools.outputs import OUTPUTS
+
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+class TooLarge(Exception):
+    """A task has more in its folder than an order carries; the text says how much."""
+
+
+def pack(layout: Layout, spec: Spec, attempt: int) -> HostOrder:
+    """Return the order for an attempt. TooLarge, StoreError, OSError."""
+    given: dict[str, bytes] = {}
+    total = 0
+    for path, name in _sources(layout, spec):
+        if (data := files.read(path, _MOST_BYTES + 1)) is None:
+            continue
+        total += len(data)
+        if total > _MOST_BYTES:
+            raise TooLarge(f"the folder of {spec.id} holds more than {_MOST_BYTES // 1024**2} MiB: it runs here only")
+        given[name] = data
+    return HostOrder(spec.id, attempt, spec.role, given)
+
+
+def _sources(layout: Layout, spec: Spec) -> Iterator[tuple[Path, str]]:
+    """Yield each file that goes out, with its path below a state folder."""
+    folder = layout.task(spec.id)
+    names = [*_names(folder), *(f"{OUTPUTS}/{name}" for name in _names(folder / OUTPUTS))]
+    for name in names:
+        if frames.may_be_given(path := f"tasks/{spec.id}/{name}", spec.id):
+            yield folder / name, path
+    yield layout.role(spec.role), f"roles/{spec.role}.md"
+    for name in _names(layout.prompts):
+        if frames.may_be_given(path := f"prompts/{name}", spec.id):
+            yield layout.prompts / name, path
+    if spec.wu_id:
+        yield layout.work_unit(spec.wu_id), f"work/{spec.wu_id}.md"
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []

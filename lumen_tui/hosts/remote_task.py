@@ -1,0 +1,183 @@
+"""One attempt at a task on the host that does it: begun, found again, watched, and never two of a task at once.
+
+The worker is the ordinary program in a session of its own, with a state folder of its own and the lock on its run.lock.
+So it outlives whoever started it, and the next one finds it by that lock and by the spool beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from lumen_tui.engine.supervisor import workers
+from lumen_tui.hosts.gathering import Gatherer
+from lumen_tui.hosts.spool import Spool
+from lumen_tui.model import frames, ids
+from lumen_tui.model.frames import Frame, HostOrder
+from lumen_tui.model.tasks import Run
+from lumen_tui.model.text import one_line
+from lumen_tui.model.transcript import session_id
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.clock import Clock
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks import leases, task_records
+from lumen_tui.store.tasks.task_records import has_worker, read_json
+
+_STATE, _SPOOL = "state", "spool.jsonl"
+_ASK, _TERM = 2.0, 2.0  # seconds that a worker has whose attempt is over, as for any worker
+
+
+class OrderRefused(Exception):
+    """A host does not do what it is asked; the text says why. Nothing was begun."""
+
+
+class RemoteState(Struct, frozen=True):
+    """How an attempt stands on its host. Once it is not `alive`, `last` is the number of its last frame ever."""
+
+    attempt: int
+    alive: bool
+    last: int
+
+
+class RemoteTask:
+    """An attempt that was laid out in the folder of a host."""
+
+    def __init__(self, place: Path, task_id: str, attempt: int, clock: Clock) -> None:
+        """Open an attempt in its folder. StoreError, DamagedTask."""
+        self.task_id, self.attempt = task_id, attempt
+        self._clock = clock
+        layout = Layout(place / _STATE)
+        self.folder = layout.task(task_id)
+        spec = task_records.read_spec(self.folder)
+        self._spool = Spool(place / _SPOOL)
+        transcript = layout.transcript(session_id(spec, attempt))
+        self._gatherer = Gatherer(self.folder, transcript, attempt, self._spool)
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def launch(self, keys: Iterable[str]) -> None:
+        """Start the worker, with those keys of this host, unless this attempt had one already. NoProcess."""
+        self.renew()
+        if has_worker(self.folder) or read_json(self.folder / "run.json", Run) is not None:
+            return
+        self._gatherer.gather()  # what was given is known to be the same on both sides before a worker changes it
+        env = workers.worker_env(keys)
+        started = workers.start(self.folder, env=env, kind="", epoch=0, now=self._clock.now())
+        self._child = started.child if started else None
+
+    def renew(self) -> None:
+        """Let the worker go on: its engine has been heard of. StoreError: it rests once its lease is over."""
+        leases.renew(self.folder, self._clock.running())
+
+    def state(self) -> RemoteState:
+        """Take in what the worker wrote, and return how it stands. StoreError, OSError."""
+        if self._child is not None:
+            self._child.poll()
+        alive = has_worker(self.folder)  # first: what it wrote at its end is there once it is gone
+        while self._gatherer.gather() and not alive:
+            continue
+        return RemoteState(self.attempt, alive, self._spool.last)
+
+    def after(self, seq: int) -> list[Frame]:
+        """Return frames behind that number, as many as are sent at once."""
+        return self._spool.after(seq)
+
+    def order(self, name: str, data: bytes | None) -> None:
+        """Write what the engine wrote for the worker, or take it away with None. OrderRefused, StoreError."""
+        if name not in frames.ORDERS:
+            raise OrderRefused(f"{one_line(name, 60)!r} is nothing that an engine tells a worker")
+        if data is None:
+            directories.remove(self.folder / name)
+        else:
+            files.replace(self.folder / name, data)
+
+    async def end(self, reason: str) -> None:
+        """End the worker: ask, wait, TERM, wait, KILL."""
+        run = read_json(self.folder / "run.json", Run) or Run(self.attempt, "")
+        await workers.end(self.folder, run, status="cancelled", reason=reason, ask=_ASK, term=_TERM)
+
+    def close(self) -> None:
+        """Let go of the files; the worker goes on."""
+        self._spool.close()
+
+
+class HostFolder:
+    """The folder of a host: a folder for each task, and in it one for each attempt."""
+
+    def __init__(self, root: Path, clock: Clock) -> None:
+        self.root = root
+        self._clock = clock
+
+    def attempts(self, task_id: str) -> list[int]:
+        """Return the attempts at a task that began here, the earliest first."""
+        try:
+            names = os.listdir(self._task(task_id))
+        except FileNotFoundError:
+            return []
+        return sorted(int(name) for name in names if name.isdigit())
+
+    def alive(self) -> list[tuple[str, int]]:
+        """Return (task, attempt) of every worker that lives here, whoever started it."""
+        try:
+            names = sorted(os.listdir(self.root / "tasks"))
+        except FileNotFoundError:
+            return []
+        begun = [(name, attempt) for name in names for attempt in self.attempts(name)]
+        return [(name, attempt) for name, attempt in begun if has_worker(self._folder(name, attempt))]
+
+    def find(self, task_id: str, attempt: int) -> RemoteTask | None:
+        """Return an attempt that began here; None where it did not. BadId, StoreError, DamagedTask."""
+        if attempt not in self.attempts(task_id):
+            return None
+        return RemoteTask(self._place(task_id, attempt), task_id, attempt, self._clock)
+
+    async def begin(self, order: HostOrder) -> RemoteTask:
+        """Return the attempt of an order, laid out if it was not yet. OrderRefused, BadId, StoreError.
+
+        The number of the attempt is the fence: with a higher one all before it are over, and their workers are ended;
+        with a lower one nothing is done.
+        """
+        before = self.attempts(order.task_id)
+        if later := [number for number in before if number > order.attempt]:
+            raise OrderRefused(f"attempt {order.attempt} at {order.task_id} is over: attempt {later[-1]} began here")
+        for number in before:
+            if number < order.attempt and has_worker(self._folder(order.task_id, number)):
+                await self._end(order.task_id, number, order.attempt)
+        if order.attempt not in before:
+            self._lay_out(order)
+        return RemoteTask(self._place(order.task_id, order.attempt), order.task_id, order.attempt, self._clock)
+
+    async def _end(self, task_id: str, attempt: int, by: int) -> None:
+        task = RemoteTask(self._place(task_id, attempt), task_id, attempt, self._clock)
+        await task.end(f"attempt {by} has begun")
+        task.close()
+
+    def _lay_out(self, order: HostOrder) -> None:
+        """Write the files of an order; the folder is there whole or not at all."""
+        for path in order.files:
+            if not frames.may_be_given(path, order.task_id):
+                raise OrderRefused(f"the order brings {one_line(path, 80)!r}, which is no file of a task")
+        place = self._place(order.task_id, order.attempt)
+        new = place.with_name(f".{place.name}.new")
+        directories.discard_tree(new)
+        Layout(new / _STATE).create()
+        if (settings := files.read(self.root / "lumen.toml")) is not None:
+            files.replace(new / _STATE / "lumen.toml", settings)
+        for path, data in order.files.items():
+            directories.make_folder((new / _STATE / path).parent)
+            files.replace(new / _STATE / path, data)
+        if (number := workers.next_attempt(Layout(new / _STATE).task(order.task_id))) != order.attempt:
+            raise OrderRefused(f"the order is for attempt {order.attempt}, and its files are those of attempt {number}")
+        directories.move(new, place)
+
+    def _task(self, task_id: str) -> Path:
+        return self.root / "tasks" / ids.check_name(task_id, "task id")
+
+    def _place(self, task_id: str, attempt: int) -> Path:
+        return self._task(task_id) / str(attempt)
+
+    def _folder(self, task_id: str, attempt: int) -> Path:
+        return Layout(self._place(task_id, attempt) / _STATE).task(task_id)

@@ -1,0 +1,70 @@
+"""A state folder with tasks, and the folder of a host that does them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lumen_apiserver import ApiServer
+from lumen_folder import StateFolder
+from lumen_scripted import Scripted
+
+from lumen_tui.hosts.copying import Copier
+from lumen_tui.hosts.packing import pack
+from lumen_tui.hosts.remote_task import HostFolder, RemoteTask
+from lumen_tui.model.frames import HostOrder
+from lumen_tui.model.transcript import session_id
+from lumen_tui.storage import process
+from lumen_tui.storage.clock import SystemClock
+from lumen_tui.store.tasks import task_records
+
+
+class Home(StateFolder):
+    """Where tasks are ordered, and where what became of them comes home."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, time.time())
+        self.layout.create()
+
+    def task(self, objective: str = "What are the 3 largest files in /etc?", **more: object) -> str:
+        return self.do("task.new", objective=objective, **more).target
+
+    def order(self, task_id: str, attempt: int = 1) -> HostOrder:
+        return pack(self.layout, task_records.read_spec(self.layout.task(task_id)), attempt)
+
+    def copier(self, task_id: str, attempt: int = 1) -> Copier:
+        folder = self.layout.task(task_id)
+        transcript = self.layout.transcript(session_id(task_records.read_spec(folder), attempt))
+        return Copier(folder, transcript, attempt, "attic")
+
+    def fetch(self, task: RemoteTask) -> int:
+        """Take in all that an attempt has sent; returns the number of its last frame."""
+        copier = self.copier(task.task_id, task.attempt)
+        while batch := task.after(copier.seq):
+            copier.take(batch)
+        return copier.seq
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[HostFolder]:
+    root = tmp_path / "host"
+    root.mkdir()
+    yield HostFolder(root, SystemClock())
+    for path in root.rglob("run.lock"):
+        process.kill_lock_holders(str(path))
+
+
+@pytest.fixture
+def server(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    """A model that this host, and nobody else, has a key for."""
+    scripted = Scripted(api)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", scripted.url)
+    return scripted
