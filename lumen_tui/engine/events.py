@@ -43,6 +43,30 @@ def recent_events(store: Store, limit: int) -> list[EngineEvent]:
     return events[-limit:]
 
 
+def events_since(layout: Layout, seq: int, most: int = 1 << 62) -> list[EngineEvent]:
+    """Return the events after `seq`, oldest first, also those in the rotated file; of more than `most` the newest."""
+    events: list[EngineEvent] = []
+    for event in _newest_first(layout):
+        if event.seq <= seq or len(events) >= most:
+            break
+        events.append(event)
+    return events[::-1]
+
+
+def _newest_first(layout: Layout) -> Iterator[EngineEvent]:
+    for journal in (layout.events, layout.earlier_events):
+        try:
+            fd = files.open_plain(journal)
+        except FileNotFoundError:
+            continue
+        try:
+            for _, line in backwards.lines(fd):
+                with contextlib.suppress(*UNDECODABLE):
+                    yield _event.decode(line)
+        finally:
+            os.close(fd)
+
+
 class EventLog:
     """Appends events under a sequence number that grows by one and survives restarts and rotation."""
 
@@ -72,14 +96,7 @@ class EventLog:
 
     def since(self, seq: int) -> list[EngineEvent]:
         """Return the events after `seq`, also those in the rotated file."""
-        events: list[EngineEvent] = []
-        if seq >= self.seq:
-            return events
-        for event in self._newest_first():
-            if event.seq <= seq:
-                break
-            events.append(event)
-        return events[::-1]
+        return [] if seq >= self.seq else events_since(self._store.layout, seq)
 
     def newest(self, kind: str) -> Iterator[EngineEvent]:
         """Yield the events of one kind in the newest part of both files."""
@@ -89,19 +106,6 @@ class EventLog:
                 if needle in line:
                     with contextlib.suppress(*UNDECODABLE):
                         yield _event.decode(line)
-
-    def _newest_first(self) -> Iterator[EngineEvent]:
-        for journal in (self._store.layout.events, self._previous):
-            try:
-                fd = files.open_plain(journal)
-            except FileNotFoundError:
-                continue
-            try:
-                for _, line in backwards.lines(fd):
-                    with contextlib.suppress(*UNDECODABLE):
-                        yield _event.decode(line)
-            finally:
-                os.close(fd)
 
     def rotate(self) -> None:
         """Start a new file once the current one has grown large; the previous one is kept."""

@@ -6,13 +6,14 @@ What a snapshot in memory answers is answered at once; what may touch the disk g
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from lumen_tui.engine.health import health_report
@@ -21,6 +22,9 @@ from lumen_tui.servers.catalogue import Counter, Fault, OperationError
 from lumen_tui.servers.following import FollowingDesk
 from lumen_tui.servers.http import problems
 from lumen_tui.servers.http.door import MOST_QUERY, Door, body_of
+from lumen_tui.servers.http.feed import BadPosition, FeedPosition
+from lumen_tui.servers.http.listeners import Listeners
+from lumen_tui.servers.http.metrics import CONTENT_TYPE, RequestFigures, exposition
 from lumen_tui.servers.http.problems import HEADERS, INTERNAL, METHOD, TOO_LONG, HttpProblem
 from lumen_tui.servers.http.routes import BASE, IDEMPOTENCY_KEY, ROUTES, OperationRoute, openapi
 
@@ -38,6 +42,8 @@ class HttpApi:
         self.desk = desk
         self.counter = counter
         self.door = door
+        self.listeners = Listeners(desk.layout)
+        self._figures = RequestFigures()
         self._log = log
 
     def operation(self, route: OperationRoute) -> Endpoint:
@@ -60,21 +66,51 @@ class HttpApi:
 
         @functools.wraps(answer)
         async def guarded(request: Request) -> Response:
+            began = time.perf_counter()
             try:
                 self.door.check_origin(request)
-                return await answer(request)
+                response = await answer(request)
             except (HttpProblem, OperationError) as error:
                 response = problems.answer(error)
             except ClientDisconnect:
-                return Response(status_code=_GONE)
+                response = Response(status_code=_GONE)
             except Exception as error:  # noqa: BLE001 - one request must not end the server; what was asked stays out of the log
                 self._log(f"a request failed with {type(error).__name__}")
                 response = problems.answer(HttpProblem(INTERNAL, f"{type(error).__name__} in the server"))
             if response.status_code in (401, 403):
                 self._log(f"refused {request.method} from {request.client.host if request.client else '?'}")
+            self._figures.count(request.method, response.status_code, time.perf_counter() - began)
             return response
 
         return guarded
+
+    async def events(self, request: Request) -> Response:
+        """Answer with a stream of what happens, which ends when the token does."""
+        who = self.door.reader(request, self.desk.now)
+        place = request.headers.get("last-event-id", "")
+        try:
+            position = FeedPosition.parse(place) if place else None
+        except BadPosition as error:
+            raise OperationError(Fault.INVALID, str(error)) from error
+        if self.listeners.is_full(who.by):
+            raise OperationError(Fault.BUSY, "too many streams are open: end some first", retry_after=10.0)
+
+        def is_welcome() -> bool:
+            try:
+                return bool(self.door.reader(request, self.desk.now))
+            except (HttpProblem, OperationError):
+                return False
+
+        stream = self.listeners.listen(who.by, position, is_welcome)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=HEADERS)
+
+    async def metrics(self, request: Request) -> Response:
+        """Answer with figures for Prometheus."""
+        self.door.reader(request, self.desk.now)
+        snapshot = self.desk.snapshot()
+        report = await run_in_threadpool(health_report, snapshot)
+        text = exposition(snapshot, report, self._figures, self.listeners.count)
+        return Response(text, media_type=CONTENT_TYPE, headers=HEADERS)
 
     async def health(self, request: Request) -> Response:
         """Answer whether the agent is alive; to a client with a token also what was looked at."""
@@ -105,7 +141,13 @@ def application(api: HttpApi) -> Starlette:
     """Return the application."""
     guarded = api.guarded
     routes = [Route(f"{BASE}{route.path}", guarded(api.operation(route)), methods=[route.method]) for route in ROUTES]
-    own = {"/health": api.health, "/ready": api.ready, "/openapi.json": api.openapi}
+    own = {
+        f"{BASE}/events": api.events,
+        "/metrics": api.metrics,
+        "/health": api.health,
+        "/ready": api.ready,
+        "/openapi.json": api.openapi,
+    }
     routes += [Route(path, guarded(answer), methods=["GET"]) for path, answer in own.items()]
 
     return Starlette(

@@ -8,6 +8,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 10.0  # from the first byte, or from the connection, to the end of the headers
 MOST_HEAD = 64 * 1024  # bytes
+_TOO_SLOW, _TOO_LARGE = b"408 Request Timeout", b"431 Request Header Fields Too Large"
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -35,7 +36,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._head += len(data)
         if self._head > MOST_HEAD:
             self._end_wait()
-            self.transport.abort()
+            self._refuse(_TOO_LARGE)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_wait()
@@ -52,4 +53,13 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _give_up(self) -> None:
         self._deadline = None
-        self.transport.abort()
+        if self._head:
+            self._refuse(_TOO_SLOW)
+        else:
+            self.transport.close()  # it has asked for nothing
+
+    def _refuse(self, status: bytes) -> None:
+        """Answer in a word and close; what the client sends meanwhile is not read."""
+        self.transport.pause_reading()
+        self.transport.write(b"HTTP/1.1 %s\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status)
+        self.transport.close()

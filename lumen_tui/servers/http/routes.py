@@ -183,6 +183,12 @@ def _own(summary: str, kind: str, *, public: bool = False, scope: Scope | None =
 
 
 _OWN_PATHS: dict[str, dict[str, object]] = {
+    f"{BASE}/events": _own(
+        "What happens, as server-sent events; Last-Event-ID goes on where a connection ended.",
+        "text/event-stream",
+        scope=Scope.READ,
+    ),
+    "/metrics": _own("Figures for Prometheus.", "text/plain", scope=Scope.READ),
     "/health": _own("Whether an engine sees to what comes in.", "application/health+json", public=True),
     "/ready": _own("Whether it starts work that it is given now.", "application/health+json", public=True),
     "/openapi.json": _own("This document.", "application/json", public=True),

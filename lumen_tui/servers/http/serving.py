@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import ipaddress
@@ -63,6 +64,7 @@ def serve(root: Path, listening: Listening, say: Callable[[str], None]) -> int:
             manager.alive(desk.clock.running())
 
         def ready() -> None:
+            api.listeners.start(asyncio.get_running_loop())
             manager.ready()
             say(f"serving {root} at {' and '.join(_addresses(sockets, context is not None))}")
 
@@ -70,7 +72,13 @@ def serve(root: Path, listening: Listening, say: Callable[[str], None]) -> int:
         config.callback_notify, config.timeout_notify = alive, 1
         signal.signal(signal.SIGTERM, lambda *_: None)  # what is in force again when the server has ended
         _allow_files()
-        ApiServer(config, ready, lambda: manager.stopping("asked to end")).run(sockets)
+
+        def end() -> None:
+            manager.stopping("asked to end")
+            api.listeners.end()
+
+        with contextlib.closing(api.listeners):
+            ApiServer(config, ready, end).run(sockets)
     return 0
 
 
