@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
-from lumen_tui.actions import checks, edits, fields, refusal
+from lumen_tui.actions import acting, checks, edits, fields, refusal
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import agent, ids, times
+from lumen_tui.model import agent, ids, renamed, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
 from lumen_tui.model.roles import PersonnelEntry, Role, fetches_nothing
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import files, locks
+from lumen_tui.storage import files, frontmatter, locks
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -83,6 +83,41 @@ def rehire(store: Store, request: RehireRole, *, by: str, now: float) -> Done:
         return _change(
             store, request.name, after, verb="role.rehire", summary=f"{request.name} hired again", by=by, now=now
         )
+
+
+def rename_tools(store: Store, now: float) -> list[str]:
+    """Give tools in the files of roles their present names, each file as one action of the engine.
+
+    Return the roles that were changed. A file that this does not do justice to stays, and `doctor` names it.
+    """
+    names = sorted({path.stem for path in store.layout.roles.rglob("*.md")})
+    with locks.waiting_lock(store.layout.lock("roles")):
+        return [f"role {name}" for name in names if _rename_tools(store, name, now)]
+
+
+def _rename_tools(store: Store, name: str, now: float) -> bool:
+    """Change one role, hired or retired; return whether there was anything to change."""
+    with contextlib.suppress(ids.BadId, ActionError):
+        before = roles.role_texts(store.layout, name)
+        after: RoleTexts = {kind: text and _with_present_tools(text) for kind, text in before.items()}
+        if after != before:
+            summary = f"{name}: tools as they are called now"
+            _change(store, name, after, verb="role.adjust", summary=summary, by=acting.ENGINE, now=now)
+            return True
+    return False
+
+
+def _with_present_tools(text: str) -> str:
+    """Return the text of a role with tools as they are called now; as it is where that would change more."""
+    head, fence, prompt = text.partition("\n+++\n")
+    if not fence or "\N{REPLACEMENT CHARACTER}" in text:
+        return text
+    written = renamed.in_toml(head) + fence + prompt
+    try:
+        means = frontmatter.split(written)[0] == renamed.in_table(frontmatter.split(text)[0])
+    except BadFile:
+        return text
+    return written if means else text
 
 
 def _without_past_expiry(name: str, text: str, now: float) -> str:

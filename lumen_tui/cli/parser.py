@@ -59,7 +59,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "agentfile": ("af",),
     "completions": ("completions",),
     "service": ("service",),
-    "backup": ("backup", "restore"),
+    "backup": ("backup", "restore", "upgrade"),
     "traces": ("traces",),
 }
 COMMANDS = tuple(name for names in PARTS.values() for name in names)

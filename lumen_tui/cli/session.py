@@ -21,7 +21,7 @@ from lumen_tui.model import views
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import layout as layouts
-from lumen_tui.storage import origin
+from lumen_tui.storage import origin, schema
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
@@ -48,6 +48,7 @@ class Session:
         self.operator = operator
         self.store = Store(root)
         self.layout = self.store.layout
+        schema.heed(self.layout)
 
     @property
     def now(self) -> float:

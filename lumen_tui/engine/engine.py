@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lumen_tui import STATE_SCHEMA
 from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
@@ -19,10 +20,10 @@ from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSuperv
 from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.providers.choose import provider_name
-from lumen_tui.storage import files, integrity
+from lumen_tui.storage import files, integrity, schema
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.damage import DamageScan
-from lumen_tui.storage.layout import distrust
+from lumen_tui.storage.layout import Layout, distrust
 from lumen_tui.storage.lease import Lease, read_lease, take_lease
 from lumen_tui.storage.repair import Sweeper
 from lumen_tui.storage.store import Store
@@ -124,13 +125,12 @@ class Engine:
         """
         clock, store = clock or SystemClock(), Store(root)
         layout = store.layout
-        if fault := distrust(layout.root):
+        if fault := distrust(layout.root) or schema.heed(layout):
             raise files.Refused(fault)
         layout.create()
-        lease = take_lease(layout)
-        if lease is None:
-            raise EngineBusy(f"another engine (pid {read_lease(layout).pid}) drives {layout.root}")
+        lease = _lease_of(layout)
         now, log = clock.now(), EventLog(store, listeners)
+        _bring_up(store, lease, log, now)
         settings, heartbeat = Settings(layout), HeartbeatFile(layout, lease.info, clock, now)
         heartbeat.write("starting", now, settings.config)
         log.add("engine_started", f"pid {os.getpid()}, epoch {lease.info.epoch}", now)
@@ -338,3 +338,24 @@ class Engine:
 
     def _write_heartbeat(self, phase: str, now: float, *, next_at: float = 0.0, note: str = "") -> None:
         self.heartbeat.write(phase, now, self.config, sandbox=self.sandbox.tier, next_at=next_at, note=note)
+
+
+def _lease_of(layout: Layout) -> Lease:
+    """Become the engine of the folder. Raise EngineBusy where there is another one, StoreError."""
+    lease = take_lease(layout)
+    if lease is None:
+        raise EngineBusy(f"another engine (pid {read_lease(layout).pid}) drives {layout.root}")
+    return lease
+
+
+def _bring_up(store: Store, lease: Lease, log: EventLog, now: float) -> None:
+    """Upgrade a folder of an earlier version and say so. Raise StoreError, with the lease given back."""
+    try:
+        if schema.read_schema(store.layout).schema < STATE_SCHEMA:
+            from lumen_tui.engine.upgrading import upgrade  # once in the life of a folder
+
+            if made := upgrade(store, now):
+                log.add("upgraded", made.summary, now)
+    except BaseException:
+        lease.release()
+        raise

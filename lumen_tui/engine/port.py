@@ -29,7 +29,7 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.lineage.provenance import provenance
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.queries.task_costs import costs
-from lumen_tui.storage import files, origin, process
+from lumen_tui.storage import files, origin, process, schema
 from lumen_tui.storage.clock import Clock, SystemClock, clocks_of
 from lumen_tui.storage.layout import distrust
 from lumen_tui.storage.store import Store
@@ -147,7 +147,7 @@ class RemotePort:
     @property
     def read_only(self) -> str:
         """Why nothing can be written, or the empty string."""
-        return self._read_only or distrust(self.root) or _unwritable(self.root)
+        return self._read_only or distrust(self.root) or schema.heed(self._store.layout) or _unwritable(self.root)
 
     def snapshot(self) -> Snapshot:
         with self._turn:

@@ -6,6 +6,7 @@ constraints) goes on working, and `doctor` names it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 TOOLS = {
@@ -57,6 +58,17 @@ def _renamed(key: str, value: object) -> object:
     if isinstance(value, list):
         return [_renamed(key, item) for item in value]
     return tool(value) if isinstance(value, str) and key in _KEYS else value
+
+
+_QUOTED = re.compile(rf"""(["'])({"|".join(TOOLS)})\1""")
+
+
+def in_toml(text: str) -> str:
+    """Return the text of TOML with each quoted name of a tool as it is now, comments and order as they were.
+
+    In a text that names a tool for another purpose, too, this changes too much: compare with `in_table`.
+    """
+    return _QUOTED.sub(lambda match: f"{match[1]}{TOOLS[match[2]]}{match[1]}", text)
 
 
 def named_in(table: Mapping[str, object]) -> Iterator[str]:

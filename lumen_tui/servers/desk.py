@@ -13,7 +13,7 @@ from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.access import Principal, Scope
 from lumen_tui.model.requests.base import Request
-from lumen_tui.storage import origin
+from lumen_tui.storage import origin, schema
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.layout import distrust
 from lumen_tui.storage.store import Store
@@ -65,7 +65,7 @@ class Desk:
         """
         from lumen_tui.actions.registry import perform
 
-        if reason := distrust(self.root):
+        if reason := distrust(self.root) or schema.heed(self.store.layout):
             raise ActionError(reason)
         if request.verb in ANSWERS:
             _must_be_bound(who, request)

@@ -12,6 +12,7 @@ def make_folder(path: files.StrPath) -> None:
     """Create a private folder (0700) durably, with missing parents; do nothing where it exists."""
     if os.path.isdir(path):
         return
+    files.must_be_open(path)
     parent = files.parent(path)
     if not os.path.isdir(parent):
         make_folder(parent)

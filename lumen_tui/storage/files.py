@@ -48,6 +48,24 @@ class LineTooLong(StoreError):
     """A record longer than MAX_LINE; large text belongs in a file of its own."""
 
 
+_sealed: dict[str, str] = {}  # folders into which this process writes nothing, and why
+
+
+def seal(root: StrPath, reason: str) -> None:
+    """Let all writing below `root` fail with this reason from now on; an empty one lifts that."""
+    if reason:
+        _sealed[os.fspath(root)] = reason
+    else:
+        _sealed.pop(os.fspath(root), None)
+
+
+def must_be_open(path: StrPath) -> None:
+    """Raise Refused where `path` is in a folder that was sealed."""
+    for root, reason in _sealed.items():
+        if os.fspath(path).startswith(f"{root}/"):
+            raise Refused(reason)
+
+
 def fail(path: StrPath, error: OSError) -> StoreError:
     """Return the StoreError that says what to do about `error`."""
     if error.errno == errno.ELOOP:
@@ -108,6 +126,7 @@ def parent(path: StrPath) -> str:
 
 def _open_log(path: StrPath) -> int:
     """Open a journal for appending; create it (0600, its name synced) where it is missing."""
+    must_be_open(path)
     flags = os.O_RDWR | os.O_APPEND | COMMON
     try:
         fd = os.open(path, flags)
@@ -213,6 +232,7 @@ class locked_log:  # noqa: N801 - used like a function; contextlib would cost th
 
 
 def _temporary(path: StrPath) -> tuple[int, str]:
+    must_be_open(path)
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder or ".", f".{name}.{os.urandom(6).hex()}.tmp")
     return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | COMMON, 0o600), temporary
@@ -304,6 +324,7 @@ def read(path: StrPath, limit: int = 16 * 1024 * 1024) -> bytes | None:
 
 def open_append(path: StrPath) -> int:
     """Return a descriptor for a program's own output (worker.log): created private, appended to, never a link."""
+    must_be_open(path)
     try:
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | COMMON, 0o600)
     except OSError as error:

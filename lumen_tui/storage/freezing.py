@@ -19,7 +19,7 @@ from lumen_tui.storage import files, locks
 from lumen_tui.storage.layout import Layout
 
 # Derived, of processes that run now, or made again when they are needed.
-LEFT_OUT = ("index", "trees", "replays", "sessions/rooms", "heartbeat.json")
+LEFT_OUT = ("backups", "index", "trees", "replays", "sessions/rooms", "heartbeat.json")
 # Files that do not change once they are there, and those of tasks, which belong to one worker each.
 AFTERWARDS = (
     *("tasks", "transcripts", "memory/cleanups", "blocks/texts", "accepted/definitions"),

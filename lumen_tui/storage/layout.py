@@ -67,6 +67,8 @@ class Layout:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.schema = root / "schema.json"
+        self.backups = root / "backups"  # what upgrades saved
         self.config = root / "lumen.toml"
         self.operator = root / "operator.toml"
         self.loop_state = root / "loop-state.json"
@@ -250,6 +252,10 @@ class Layout:
         if reason := _unsafe_folder(self.root, within_reach=False):
             raise files.Refused(reason)
         directories.make_folder(self.root)
+        if new and not set(os.listdir(self.root)).difference(_SEED):
+            from lumen_tui.storage import schema  # which knows the layout
+
+            schema.begin(self)
         if new:
             for name in _SEED:
                 directories.close_to_others(self.root / name)

@@ -8,8 +8,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lumen_tui import STATE_SCHEMA
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, by_agent, document, say, talk
+from lumen_tui.storage import schema
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config
 
@@ -38,6 +40,10 @@ def declare(commands: CommandGroup) -> None:
     restore.dry_run()
     restore.json()
     restore.set_defaults(without_state=True)
+    text = "Bring the state folder of an earlier version to the form of this one, after a backup, as an engine does."
+    upgrade = commands.add("upgrade", run_upgrade, text, "upgrade --dry-run")
+    upgrade.dry_run()
+    upgrade.json()
 
 
 def run_backup(session: Session, args: Namespace) -> int:
@@ -102,6 +108,7 @@ def run_restore(session: Session, args: Namespace) -> int:
         with restoring.nobody_at_work(session.layout):
             stamp = time.strftime(_STAMP, time.gmtime(session.now))
             manifest, before = restoring.restore(root, path, args.identity, stamp)
+        schema.heed(session.layout)  # which may be older than what was there
         session.note("restore", f"the state of {manifest.at} was restored", "the earlier state is a folder of its own")
     if args.json:
         document({"restored": "" if args.dry_run else str(root), "before": before, **_facts(manifest)})
@@ -111,6 +118,26 @@ def run_restore(session: Session, args: Namespace) -> int:
     if before:
         say(f"the state before is in {before}")
     _tell_skipped(manifest)
+    return 0
+
+
+def run_upgrade(session: Session, args: Namespace) -> int:
+    from lumen_tui.engine import upgrading
+    from lumen_tui.storage.restoring import nobody_at_work
+
+    if args.dry_run:
+        upgrade = upgrading.pending(session.layout)
+    else:
+        with nobody_at_work(session.layout):
+            upgrade = upgrading.upgrade(session.store, session.now)
+    if args.json:
+        document({"schema": STATE_SCHEMA, "upgrade": upgrade and upgrade._asdict()})
+    elif upgrade is None:
+        say(f"{session.root} has the form of this version (state schema {STATE_SCHEMA})")
+    elif args.dry_run:
+        say(f"state schema {upgrade.before} would become {STATE_SCHEMA}, after a backup: {'; '.join(upgrade.steps)}")
+    else:
+        say(upgrade.summary)
     return 0
 
 

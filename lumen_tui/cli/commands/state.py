@@ -23,6 +23,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.queries.documents import held_back, open_tasks, status_document
 from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import layout as layouts
+from lumen_tui.storage import schema
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.shipped import write_settings
@@ -198,7 +199,7 @@ def _declare_doctor(commands: CommandGroup) -> None:
 def run_doctor(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.doctor.examine import examine
 
-    if reason := session.layout.absent():
+    if reason := session.layout.absent() or (args.fix and schema.heed(session.layout)):
         raise ActionError(reason)
     report = examine(session.store, now=session.now, fix=args.fix)
     tier, sandbox, tested = examined_sandbox(session, now=args.sandbox)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from lumen_tui import STATE_SCHEMA
 from lumen_tui.model import times
 from lumen_tui.model.jsontext import dumps
 from lumen_tui.storage import directories
@@ -12,6 +13,9 @@ from lumen_tui.storage import directories
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+
+_FIELD = 40  # bytes, in which the first field of `schema.json` and its value are
 
 
 def line(record: Mapping[str, object]) -> bytes:
@@ -80,7 +84,22 @@ def usable(root: str) -> bool:
         return False
     if status.st_uid != os.geteuid() or status.st_mode & 0o022 or directories.shared_above(root):
         return False
-    return _is_own_folder(f"{root}/memory", within_reach=bool(status.st_mode & 0o011))
+    return _is_known(f"{root}/schema.json") and _is_own_folder(
+        f"{root}/memory", within_reach=bool(status.st_mode & 0o011)
+    )
+
+
+def _is_known(path: str) -> bool:
+    """Return whether `schema.json` is of this version or of one before it, when there was none, by its first field."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    name, _, number = os.read(fd, _FIELD).split(b",")[0].rstrip(b"}\n").partition(b":")
+    os.close(fd)
+    return name == b'{"schema"' and number.isdigit() and int(number) <= STATE_SCHEMA
 
 
 def epoch(text: str) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui import STATE_SCHEMA
 from lumen_tui.actions import kinds, undo
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor import disk
@@ -23,7 +24,7 @@ from lumen_tui.model.snapshot import EngineLife
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkSession
-from lumen_tui.storage import directories, files, frontmatter, kept, lease, locks, process
+from lumen_tui.storage import directories, files, frontmatter, kept, lease, locks, process, schema
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -215,7 +216,19 @@ def _why_bad(path: Path) -> str:
 
 Check = Callable[[Layout, float, bool], Iterator[DoctorFinding]]
 
+
+def version(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
+    """Report a folder that another version wrote: a newer one is not written into, an older one upgraded."""
+    if reason := schema.heed(layout):
+        yield DoctorFinding("version", "schema.json", reason)
+    elif (number := schema.read_schema(layout).schema) < STATE_SCHEMA:
+        fault = f"the folder is of an earlier version (state schema {number}, this version's is {STATE_SCHEMA})"
+        hint = "the next engine upgrades it after a backup, as `lumen-tui upgrade` does"
+        yield DoctorFinding("version", "schema.json", fault, hint, NOTE)
+
+
 CHECKS: dict[str, Check] = {
+    "version": version,
     "places": disk.places,
     "modes, links and owners": disk.modes,
     "leftovers": disk.leftovers,
