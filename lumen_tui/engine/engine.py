@@ -12,7 +12,7 @@ from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
 from lumen_tui.engine.events import NO_ENGINE, BeatLog, EventLog, HeartbeatFile, Listener, LoopTurn
-from lumen_tui.engine.mail.sweeping import sweep_mail
+from lumen_tui.engine.mail.places import MailPlaces
 from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleExpiry
 from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
 from lumen_tui.engine.supervisor.pauses import KillSwitch, PauseControl
@@ -99,6 +99,7 @@ class Engine:
         self.learning = Learning(layout, log)
         self.queue = QueueJournal(layout, clock)
         self.mouths = Mouths(layout, clock, log)
+        self.mail = MailPlaces(store, clock, log)
         self.schedules = Scheduler(store, log, supervisor.dispatcher.watch_fd)
         self._lease: Lease | None = lease
         self._loops = loops
@@ -188,6 +189,7 @@ class Engine:
             pass  # a full disk must not keep the engine from ending
         self.schedules.close()
         self.mouths.close()
+        self.mail.close()
         self.queue.close()
         if self.chat is not None:
             self.chat.close()
@@ -230,6 +232,7 @@ class Engine:
             self.chat.poll(self.config, now, refusal=self._why_no_turn(), loop=self.loop.at_work)
         self.queue.poll(self.config.notify, now)
         self.mouths.hear(self.queue.waiting, self.config, now)
+        self.mail.poll(self.config, now)
         return requests, supervised
 
     def beat(self, now: float, reason: str = "timer") -> BeatReport:
@@ -250,7 +253,7 @@ class Engine:
         self.learning.beat(self.config.evolution, now)
         self.log.rotate()
         self.queue.shorten(now)
-        sweep_mail(self.store, self.config, now)
+        self.mail.beat(self.config, now)
         self.schedules.rest()
         if self.switch.kill is None and self.pauses.paused() is None:
             self.freshness.begin(self.config.freshness, now)

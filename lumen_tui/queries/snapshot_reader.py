@@ -29,6 +29,7 @@ from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import shipped
 from lumen_tui.storage.stamped import Stamped
+from lumen_tui.store import mail
 from lumen_tui.store.approvals import ApprovalIndex, ExpiredIndex
 from lumen_tui.store.attention.transitions import TransitionBook
 from lumen_tui.store.audit.dismissals import Dismissals
@@ -159,6 +160,7 @@ class SnapshotReader:
             ],
             lambda: _tool_problems(layout),
         )
+        self._mail = Stamped(lambda: [*mail.source_files(layout).values()], lambda: mail.sources(layout))
         self._themes = Stamped(lambda: [layout.themes, *theme_files(layout)], lambda: list_themes(layout))
         self._work = UnitIndex(layout, self.signals)
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
@@ -215,6 +217,7 @@ class SnapshotReader:
             self._roles,
             self._tools,
             self._themes,
+            self._mail,
             self._work,
             self._loop,
             self._beat,
@@ -395,6 +398,7 @@ class SnapshotReader:
             *unreached(self._roles.value[0], beat.sandbox if (beat := self._engine.heartbeat) else ""),
             *self._tools.value,
             *self._themes.value[1],
+            *mail.problems(self._mail.value, now),
             *self._work.problems,
             *self.tasks.problems.values(),
         ]
@@ -416,6 +420,7 @@ class SnapshotReader:
             problems=self._evolution.revision
             + self._config.revision
             + self._themes.revision
+            + self._mail.revision
             + self._pauses.revision
             + self._work.revision
             + self._archive.revision

@@ -152,6 +152,8 @@ class Layout:
         self.traces_lock = root / "locks" / "traces.lock"
         self.mail_log = root / "mail.jsonl"
         self.mail_new = root / "mail" / "new"  # what came in and was not dealt with yet
+        self.mail_imap = root / "mail" / "imap.json"
+        self.mail_maildir = root / "mail" / "maildir.json"
         self.mail_kept = root / "mail" / "kept"  # a folder for each message, with what came with it
         self.answers = root / "answers.jsonl"  # hashes of tokens that answer from elsewhere, and what became of them
         self._name_evolved(root, root / "evolved")

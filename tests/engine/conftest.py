@@ -107,13 +107,14 @@ def world(tmp_path: Path, offline_zygote: LentZygote) -> Iterator[World]:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> str:
-    """A certificate that nobody vouches for, with its key."""
+    """A certificate of this machine that nobody vouches for, with its key; without that it is `only.pem` beside it."""
     if not shutil.which("openssl"):
         pytest.skip("openssl, which makes the certificate, is not here")
     path = tmp_path / "server.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", "/CN=127.0.0.1", "-keyout", path, "-out", tmp_path / "only.pem"],
+         "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
+         "-keyout", path, "-out", tmp_path / "only.pem"],
         check=True, capture_output=True,
     )  # fmt: skip
     path.write_bytes(path.read_bytes() + (tmp_path / "only.pem").read_bytes())

@@ -14,13 +14,13 @@ from lumen_tui.engine.mail.parsing import BadMessage, parse
 from lumen_tui.model import ids, times
 from lumen_tui.model.answers import Refusal
 from lumen_tui.model.config import Config
-from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.mail import ANSWERED, AUTOMATIC, HELD, RECEIVED, REFUSED, Letter, MailLine
 from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
+from lumen_tui.store import mail
 from lumen_tui.store.memory import nodes
 
 _MARK = "(a token, used or not)"
@@ -28,12 +28,22 @@ _SIGNAL_TEXT = 2000  # characters of a message that a signal holds
 _MEGABYTE = 1_000_000
 
 
-def too_large(store: Store, size: int, most: float, now: float) -> MailLine:
-    """Write down that a message was not taken because of its size, and return the line."""
+def too_large(store: Store, size: int, most: float, now: float, name: str = "") -> MailLine:
+    """Write down, under `name` once, that a message was not taken because of its size, and return the line."""
     why = f"it has more than {most:g} MB"
-    line = MailLine(id=ids.new_id("eml"), at=times.iso(now), outcome=REFUSED, size=size, why=why)
-    Journal(store.layout.mail_log).append(line)
+    line = MailLine(id=name or ids.new_id("eml"), at=times.iso(now), outcome=REFUSED, size=size, why=why)
+    with locks.waiting_lock(store.layout.lock("mail")):
+        if not name or all(known.id != name for known in mail.lines(store.layout)):
+            Journal(store.layout.mail_log).append(line)
     return line
+
+
+def full_today(store: Store, config: Config, now: float) -> str:
+    """Return why no more mail is taken in today; empty where there is room."""
+    most = config.mail.day_mb
+    if mail.bytes_of_day(mail.lines(store.layout), now) < most * _MEGABYTE:
+        return ""
+    return f"{most:g} MB came in today ([mail] day_mb): what is left waits until tomorrow (UTC)"
 
 
 def spool(store: Store, raw: bytes) -> str:
@@ -46,17 +56,6 @@ def spool(store: Store, raw: bytes) -> str:
     return name
 
 
-def lines(store: Store) -> list[MailLine]:
-    """Return what became of every message, the oldest first, its texts safe."""
-    read = []
-    for line in Journal(store.layout.mail_log).lines():
-        try:
-            read.append(decode_safe(line, MailLine))
-        except UNDECODABLE:
-            continue
-    return read
-
-
 def deal_with(store: Store, name: str, config: Config, operator: str, now: float) -> MailLine | None:
     """Deal with a message that was kept; None where that was done already. Raise files.StoreError.
 
@@ -67,7 +66,7 @@ def deal_with(store: Store, name: str, config: Config, operator: str, now: float
         raw = files.read(path, round(config.mail.most_mb * _MEGABYTE) + 1)
         if raw is None:
             return None
-        known = lines(store)
+        known = mail.lines(store.layout)
         line = next((line for line in known if line.id == name), None)
         if line is None:
             line = _judged(store, name, raw, known, config, operator, now)
@@ -116,16 +115,16 @@ def _outcome(
     store: Store, name: str, letter: Letter, known: list[MailLine], config: Config, operator: str, now: float
 ) -> tuple[str, str]:
     """Return what becomes of a message, and why where that is less than it asked for."""
-    mail = config.mail
+    rules = config.mail
     if letter.automatic:
         return AUTOMATIC, "a program sent it: it is kept, and nobody is told"
-    if letter.sender and letter.sender == mail.address.lower():
+    if letter.sender and letter.sender == rules.address.lower():
         return AUTOMATIC, "it says that it comes from the agent itself"
     if letter.token:
         return _answered(store, name, letter, config, operator, now)
     recent = [line for line in known if line.outcome == RECEIVED and now - times.epoch(line.at) < times.HOUR]
-    if len(recent) >= mail.per_hour:
-        return HELD, f"{mail.per_hour} messages within an hour became signals; `mail show {name}` shows it"
+    if len(recent) >= rules.per_hour:
+        return HELD, f"{rules.per_hour} messages within an hour became signals; `mail show {name}` shows it"
     return RECEIVED, ""
 
 

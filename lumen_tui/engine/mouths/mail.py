@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from lumen_tui.engine.answering import MAIL, Answers
+from lumen_tui.engine.mail.smtp import submit
 from lumen_tui.engine.mouths.sending import NotSent
 from lumen_tui.model import ids
 from lumen_tui.model.answers import Verdict, call_text, pointer, question_text
@@ -18,21 +16,14 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.mail import MailConfig
 from lumen_tui.model.notifying import Message
 from lumen_tui.model.snapshot import Need
-from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
-from lumen_tui.store.settings.secrets import resolve
-
-if TYPE_CHECKING:
-    import smtplib
 
 _MOST_TEXT = 100_000  # bytes
-_LOCAL = ("127.0.0.1", "localhost", "::1")
-_PORTS = {"smtps": 465, "smtp": 587}
 
 
 class MailSender:
-    """Sends to the operators. The connection is TLS with a verified certificate, except to this machine."""
+    """Sends to the operators."""
 
     def __init__(self, config: MailConfig, root: str, operator: str) -> None:
         self._config = config
@@ -40,40 +31,10 @@ class MailSender:
         self._operator = operator
 
     def send(self, message: Message, now: float) -> None:
-        import smtplib  # with ssl 10 ms, which only an engine with this mouth pays
-
         config = self._config
         if not (config.smtp and config.address and config.operators):
             raise NotSent("mail: smtp, address and operators are needed for it", final=True)
-        password = resolve("mail.password", config.password, os.environ)
-        letter = self._letter(message, self._text(message, now), now)
-        try:
-            with self._connected() as server:
-                if config.user:
-                    server.login(config.user, password)
-                server.send_message(letter, config.address, list(config.operators))
-        except smtplib.SMTPResponseException as error:
-            code = error.smtp_code
-            raise NotSent(f"the mail server refused it (SMTP {code})", final=code >= 500) from error
-        except smtplib.SMTPRecipientsRefused as error:
-            raise NotSent("the mail server takes nothing for these operators", final=True) from error
-        except (smtplib.SMTPException, OSError, ValueError) as error:
-            raise NotSent(f"mail: {one_line(str(error) or type(error).__name__, 160)}") from error
-
-    def _connected(self) -> smtplib.SMTP:
-        """Return a connection that is ended with the time that one message may take."""
-        import smtplib
-        import ssl
-
-        parts = urlsplit(self._config.smtp)
-        host, seconds = parts.hostname or "", self._config.seconds
-        if parts.scheme == "smtps":
-            context = ssl.create_default_context()
-            return smtplib.SMTP_SSL(host, parts.port or _PORTS["smtps"], timeout=seconds, context=context)
-        server = smtplib.SMTP(host, parts.port or (25 if host in _LOCAL else _PORTS["smtp"]), timeout=seconds)
-        if host not in _LOCAL:
-            server.starttls(context=ssl.create_default_context())
-        return server
+        submit(config, self._letter(message, self._text(message, now), now), config.operators)
 
     def _letter(self, message: Message, text: str, now: float) -> EmailMessage:
         from datetime import UTC, datetime

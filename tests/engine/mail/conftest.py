@@ -10,15 +10,20 @@ import time
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import EmailMessage, Message
+from pathlib import Path
 
 import pytest
 from aiosmtpd.controller import Controller
 from lumen_until import AwaitedInLoop
 
 from lumen_tui.__main__ import main
+from lumen_tui.engine.mail.places import Intake
+from lumen_tui.engine.mail.receiving import deal_with
 from lumen_tui.model.mail import MailLine
 from lumen_tui.model.notifying import ToldReceipt
+from lumen_tui.model.records import Signal
 from lumen_tui.storage.journal import Journal
+from lumen_tui.store.settings.config import load_config
 
 ANA = "ana@example.org"
 AGENT = "lumen@example.org"
@@ -108,14 +113,48 @@ def mailed(world, post: Post, request: pytest.FixtureRequest) -> Iterator[Mailed
     server = Controller(post, hostname="127.0.0.1", port=port, ssl_context=context)
     server.start()
     yield Mailed(world, post, port)
-    if world._engine is not None:
-        world._engine.mouths.close()
+    close_threads(world)
     server.stop()
 
 
+def words(mailed) -> list[str]:
+    """The first line of the text of each message that became a signal."""
+    return [signal.message.splitlines()[2] for signal in Journal(mailed.world.layout.signals).records(Signal)]
+
+
+def intake(mailed) -> Intake:
+    """What takes messages in, for the thread that calls."""
+    world = mailed.world
+    return Intake(world.store, world.clock, load_config(world.layout)[0], "ana", lambda note: None)
+
+
+def sweep(mailed) -> None:
+    """What an engine does with messages that were durable and not dealt with, and with files that were half written."""
+    world = mailed.world
+    for path in world.root.rglob(".*.tmp"):
+        path.unlink()
+    for path in sorted(world.layout.mail_new.glob("eml-*.eml")):
+        deal_with(world.store, path.stem, load_config(world.layout)[0], "ana", world.now)
+
+
+def close_threads(world) -> None:
+    """End the threads of an engine that sends and takes mail."""
+    if world._engine is not None:
+        world._engine.mouths.close()
+        world._engine.mail.close()
+
+
 @pytest.fixture
-def inbox(world, post: Post) -> Mailed:
+def inbox(world, post: Post) -> Iterator[Mailed]:
     """The same without a server: what comes in."""
     made = Mailed(world, post, 1)
     made.settings()
-    return made
+    yield made
+    close_threads(world)
+
+
+@pytest.fixture
+def trusted(certificate: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The certificate of `certificate` for the setting `ca`, in a process that reads it."""
+    monkeypatch.delattr(ssl.SSLContext, "load_verify_locations", raising=False)
+    return str(Path(certificate).with_name("only.pem"))

@@ -135,7 +135,7 @@ def test_list_and_show_name_what_came_and_its_files(inbox, monkeypatch, capsys) 
     inbox.deliver(message, monkeypatch)
     (line,) = inbox.lines()
     capsys.readouterr()
-    assert main(["--state", str(inbox.world.root), "mail", "list"]) == 0
+    assert main(["--state", str(inbox.world.root), "mail", "log"]) == 0
     assert "bo@example.org  About this  received" in capsys.readouterr().out
     assert main(["--state", str(inbox.world.root), "mail", "show", line.id[:9], "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)

@@ -145,7 +145,7 @@ async def test_a_wrong_certificate_is_refused_by_name(mailed) -> None:
     call(mailed)
     await mailed.beat()
     await mailed.until(lambda: mailed.receipts("failed"))
-    assert "certificate verify failed" in mailed.receipts("failed")[0].problem
+    assert "its certificate is refused: self-signed certificate" in mailed.receipts("failed")[0].problem
     assert mailed.post.letters == []
 
 
