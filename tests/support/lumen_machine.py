@@ -54,6 +54,11 @@ def holding() -> tuple[str, ...]:
         return tuple(one.tier for one in tested if one.holds)
 
 
+def claude() -> str:
+    """Return the path of the real Claude Code, empty where it is not installed."""
+    return shutil.which(os.environ.get("LUMEN_CLAUDE") or "claude") or ""
+
+
 def summary() -> list[str]:
     """Return lines on the machine for the summary of a test run."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
