@@ -20,6 +20,7 @@ SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
 _INTERNAL, _CLIENT = 1, 3  # kinds of spans
 _ERROR = 2  # code of a status
 _NANO = 1_000_000_000
+_PROVIDERS = {"claude": "anthropic"}  # back ends that have another name in the conventions
 
 Json = dict[str, object]
 
@@ -151,8 +152,9 @@ def _tool_calls(events: Sequence[TaskEvent], end: str) -> Iterable[_Part]:
 
 
 def provider(brain: str) -> str:
-    """Return the provider in the words for a back end: `offline: largest-files`, `anthropic claude-opus`."""
-    return brain.replace(":", " ").split()[0] if brain.strip() else "unknown"
+    """Return the provider, as the conventions name it, of the words for a back end: `anthropic claude-opus`."""
+    name = brain.replace(":", " ").split()[0] if brain.strip() else "unknown"
+    return _PROVIDERS.get(name, name)
 
 
 def _span(task: EndedTask, own: str, parent: str, part: _Part) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -10,22 +11,26 @@ import ssl
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf import json_format
+from lumen_kills import killed_before, state_calls
 from lumen_program import lumen, start_lumen
 from lumen_until import until
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from lumen_tui.engine.mouths.sending import NotSent
 from lumen_tui.engine.traces import TraceCursor, TraceExporter, pause
 from lumen_tui.model.loop import TASK_ENDED, EngineEvent
 from lumen_tui.model.outward_config import TracesConfig
 from lumen_tui.model.spendbook import HOLD, SENT, SETTLE, LedgerEntry
-from lumen_tui.model.traces import spans_of, trace_id
+from lumen_tui.model.traces import provider, spans_of, trace_id
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -157,6 +162,49 @@ def test_a_task_is_a_trace_of_its_calls_by_the_conventions(layout: Layout, colle
     span = by_name["chat m-1"]
     assert int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"]) == 650_000_000  # from its sending on
     assert attributes(by_name["execute_tool disk_usage"])["gen_ai.tool.name"] == "disk_usage"
+
+
+def test_every_request_is_one_by_the_protobuf_schema(layout: Layout, collector: Collector) -> None:
+    """The official schema; in JSON it has ids in hex, which protobuf's own JSON takes in base64."""
+    exporter = aimed(layout, collector)
+    exporter.send(exporter.batch())
+    (request,) = collector.requests
+    sent = json.dumps(request)
+    ids = set(collector.ids) | {span["traceId"] for span in collector.spans}
+    for name in ids:
+        sent = sent.replace(f'"{name}"', f'"{base64.b64encode(bytes.fromhex(name)).decode()}"')
+    parsed = json_format.Parse(sent, ExportTraceServiceRequest(), ignore_unknown_fields=False)
+    (scope,) = parsed.resource_spans[0].scope_spans
+    assert [span.name for span in scope.spans] == [span["name"] for span in collector.spans]
+    assert {(len(span.trace_id), len(span.span_id)) for span in scope.spans} == {(16, 8)}
+    assert {span.parent_span_id for span in scope.spans} == {b"", scope.spans[0].span_id}
+    kinds = {span.name.split()[0]: Span.SpanKind.Name(span.kind) for span in scope.spans}
+    assert kinds == {
+        "invoke_agent": "SPAN_KIND_INTERNAL", "chat": "SPAN_KIND_CLIENT", "execute_tool": "SPAN_KIND_INTERNAL"
+    }  # fmt: skip
+
+
+def test_providers_have_the_names_of_the_conventions() -> None:
+    brains = ("claude: sonnet", "anthropic claude-opus-5-5", "openai gpt", "offline: largest-files", "")
+    assert [provider(brain) for brain in brains] == ["anthropic", "anthropic", "openai", "offline", "unknown"]
+
+
+def test_killed_anywhere_nothing_is_lost_and_what_comes_twice_is_the_same(
+    layout: Layout, collector: Collector, sampled: Callable[[list[int], int], list[int]]
+) -> None:
+    exporter = aimed(layout, collector)
+    calls = state_calls(layout.root, lambda: exporter.send(exporter.batch()))
+    whole = {span["spanId"]: span for span in collector.spans}
+    for call in sampled([*range(len(calls))], 12):
+        for leaving in (layout.traces, *layout.root.glob(".traces.json.*")):  # the harness repeats random names
+            leaving.unlink(missing_ok=True)
+        collector.requests.clear()
+        assert killed_before(call, layout.root, lambda: exporter.send(exporter.batch()))
+        while (batch := exporter.batch()).spans:
+            exporter.send(batch)
+        assert {span["spanId"]: span for span in collector.spans} == whole
+        assert all(span == whole[span["spanId"]] for span in collector.spans)
+        assert exporter.cursor().sent == len(whole)
 
 
 def test_no_word_of_a_task_leaves_the_machine(layout: Layout, collector: Collector) -> None:
