@@ -23,7 +23,7 @@ _READS = frozenset({
     "blocks show", "blocks history", "relay list", "relay show", "relay held", "schedule list", "schedule show",
     "schedule history", "changes list", "changes show", "constitution show", "constitution diff", "prompt list",
     "prompt show", "prompt text", "prompt diff", "skills list", "skills check", "skills show", "tool list", "tool show",
-    "operator show", "operator here", "evolve cases", "journal", "hooks status", "help", "at",
+    "operator show", "operator here", "evolve cases", "evolve candidates", "journal", "hooks status", "help", "at",
 })  # fmt: skip
 # Words with which a command that reads writes after all, and with which one that writes only looks.
 _WRITES_WITH: Mapping[str, tuple[str, ...]] = {

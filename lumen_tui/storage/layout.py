@@ -177,6 +177,12 @@ class Layout:
         self.claude_md = root / "CLAUDE.md"
         self.evals = root / "evals"  # a folder for each suite
         self.cases = self.evals / "work" / "cases.jsonl"  # of the suite that recorded work makes
+        self.candidates = self.evals / "candidates.jsonl"
+        self.case_runs = self.evals / "runs.jsonl"  # what each version did at each case
+        self.trials = self.evals / "trials.jsonl"
+        self.promotions = self.evals / "promotions.jsonl"
+        self.champions = self.evals / "versions"  # under their hashes
+        self.champion = self.evals / "champion.json"  # the pointer: which version of the edits is in force
 
     def files(self) -> list[Path]:
         """Return every fixed path of a file, without folders."""

@@ -41,6 +41,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution.champions import with_edits
 from lumen_tui.store.sessions import chats
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
@@ -107,7 +108,7 @@ def role_of(store: Store, spec: Spec, environ: Mapping[str, str]) -> Role:
     if (name == agent.ROLE) != agent.is_own(spec.id):
         raise CannotBegin(f"role {agent.ROLE} and ids such as {agent.task_id(1)} are the engine's own: choose others")
     try:
-        role = load_role(store.layout, name)
+        role = with_edits(store.layout, load_role(store.layout, name))
         if agent.turn_of(spec.id):
             return turn_role(role, offline=_is_offline(store, role, spec, environ))
         return agent.with_tools(role) if name == agent.ROLE else role

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from lumen_repository import Repository
 
-from lumen_tui.actions import agentfile, evals
+from lumen_tui.actions import agentfile, evals, promotion
 from lumen_tui.model import times
 from lumen_tui.model.agentfile import AfBlock, AfPassage, AgentFile
 from lumen_tui.model.approvals import SCOPES, Approval, call_hash
@@ -22,12 +22,13 @@ from lumen_tui.model.tasks import Exit
 from lumen_tui.model.toolservers import ServerTools, definition
 from lumen_tui.storage import files
 from lumen_tui.store import approvals
-from lumen_tui.store.evolution import evolved
+from lumen_tui.store.evolution import candidates, evolved
 from lumen_tui.store.sessions import chats
 from lumen_tui.store.settings import toolservers
 from lumen_tui.tools.isolation import living, records
 from tests.actions.conftest import ActionsFolder
 from tests.actions.test_importing import ISSUE, folder, issues
+from tests.actions.test_promotion import passed
 
 Arguments = dict[str, Any]
 PATH = os.environ["PATH"]
@@ -173,6 +174,12 @@ class Stage:
         ]
         evals.keep(layout, SUITE, cases, by="bo", now=self.desk.now)
         self.known["case"] = [case.id for case in cases]
+        for text in ("Say what you ran.", "Look twice."):
+            self._keep("candidate", "evolution.propose", role="builder", why="it may help", text=text)
+        first, second = (promotion.find(layout, name) for name in self.known["candidate"])
+        candidates.report(layout, passed(layout, first.edit))
+        self.desk.do("evolution.promote", by="bo", candidate=first.id)
+        candidates.report(layout, passed(layout, second.edit))
 
     def any(self, kind: str) -> str:
         """One of what there is, or was made meanwhile."""
@@ -333,6 +340,10 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "evolution.reject": lambda stage: {"ids": stage.any("observation"), "reason": "no"},
     "evolution.edit": lambda stage: {"ids": stage.any("observation"), "text": stage.fresh("Write tests first")},
     "evolution.mark": lambda stage: {"ids": stage.any("case"), **stage.chance.choice(MARKS)},
+    "evolution.propose": lambda stage: {"role": "builder", "why": "it may help", "text": stage.fresh("Look twice")},
+    "evolution.withdraw": lambda stage: {"candidate": stage.any("candidate")},
+    "evolution.promote": lambda stage: {"candidate": stage.any("candidate")},
+    "evolution.rollback": lambda stage: {"version": stage.chance.choice(["", "root"])},
     "evolution.restore": lambda stage: {"version": stage.chance.randrange(1, 5)},
     "constitution.approve": lambda _: {},
     "af.import": _agent_file,

@@ -12,13 +12,13 @@ View = dict[tuple[str, str], object]
 STAMPS = {"updated_at", "updated_by"}
 _NOT_SEEN = (
     "index/", "locks/", "blocks/texts", "accepted/definitions", "work/retired", "tasks/", "evolved/version",
-    "memory/cleanups/",
+    "memory/cleanups/", "evals/versions/",
 )  # fmt: skip
 _DECISIONS = "changes/decisions.json"  # of a task: what an operator said to what it changed
 _GROWS = {
     "actions.jsonl", "commands.jsonl", "command-receipts.jsonl", "personnel.jsonl", "events.jsonl",
     "memory/touches.jsonl", "memory/confirmations.jsonl", "blocks/history.jsonl",
-    "evolved/versions.jsonl", "spend.jsonl",
+    "evolved/versions.jsonl", "evals/promotions.jsonl", "spend.jsonl",
 }  # fmt: skip
 _STEP = re.compile(rb"^step = \d+\n", re.M)  # the steps of a block are counted on
 _SKIPPED = {*STAMPS, "position", "note", "summarized_at", "at", "by"}
@@ -59,6 +59,7 @@ def _newest(name: str, data: bytes) -> dict[str, object]:
             record.get("state"),
         )
         gone = gone or (name == "schedules.jsonl" and record.get("status") == "removed")
+        gone = gone or record.get("withdrawn") is True
         gone = gone or str(record.get("archive_reason")).startswith("taken back")
         if not gone and not record.get("removed"):
             newest[key] = {

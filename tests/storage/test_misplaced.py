@@ -46,7 +46,7 @@ def test_every_path_with_a_name_is_a_file_or_a_known_folder() -> None:
     evolved = {"evolved/versions", "evolved/versions.git"}
     made_when_needed = {
         "sessions/ended", "sessions/operators", "sessions/rooms", "memory/cleanups", "replays", "skills", "themes",
-        "tasks/.changes", "backups", *evolved,
+        "tasks/.changes", "backups", "evals/versions", *evolved,
     }  # fmt: skip
     assert named - set(NAMES) - set(FOLDERS) - made_when_needed == {"."}
     assert len(NAMES) > 45 and set(POLICY) < set(NAMES)

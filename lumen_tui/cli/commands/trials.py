@@ -1,19 +1,29 @@
-"""`evolve cases`, `evolve mark`: the cases by which a change has to prove itself."""
+"""`evolve cases | candidates | run | promote | rollback`: changes that have to prove themselves on recorded work."""
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import checks
-from lumen_tui.cli.session import Session, document, print_outcome, table, talk
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import ids, times
+from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.evals import SUITE, EvalCase, Split
-from lumen_tui.model.requests.evolution import MarkCases
+from lumen_tui.model.requests.evolution import (
+    MarkCases,
+    PromoteCandidate,
+    ProposeCandidate,
+    RollBack,
+    WithdrawCandidate,
+)
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
+    from lumen_tui.model.trials import TrialReport
 
 
 def declare(group: CommandGroup) -> None:
@@ -27,6 +37,22 @@ def declare(group: CommandGroup) -> None:
     command.json()
     text = "Say that no change may fail a case, or take cases out of their suite."
     group.verb("mark", MarkCases, text, "evolve mark cas-7f2k --must")
+    text = "What is proposed, what its trials showed, and what is in force."
+    command = group.add("candidates", run_candidates, text, "evolve candidates")
+    command.add_argument("--ledger", action="store_true", help="every promotion and rollback instead")
+    command.json()
+    text = "Propose a rule or a paragraph for a shipped role."
+    example = 'evolve propose builder --rule required_before_exit --tool shell --why "claims without a test were false"'
+    group.verb("propose", ProposeCandidate, text, example)
+    group.verb("withdraw", WithdrawCandidate, "Withdraw a candidate.", "evolve withdraw can-7f2k")
+    text = "Propose what follows from the cases for proposers, and try each; promotes nothing."
+    command = group.add("run", run_all, text, "evolve run")
+    command.add_argument("--suite", default=SUITE, metavar="NAME", help="the suite [work]")
+    command.json()
+    text = "Bring a candidate into force that passed its trial."
+    group.verb("promote", PromoteCandidate, text, "evolve promote can-7f2k")
+    text = "Bring the version before into force again, byte for byte."
+    group.verb("rollback", RollBack, text, "evolve rollback")
 
 
 def run_cases(session: Session, args: Namespace) -> int:
@@ -91,3 +117,126 @@ def summary_of(cases: list[EvalCase]) -> str:
     idle = sum(not case.counts for case in cases)
     text = ", ".join(f"{splits[split]} {split}" for split in Split)
     return f"{text}; {idle} decide nothing (dropped, or of a worker's own tasks)" if idle else text
+
+
+def run_candidates(session: Session, args: Namespace) -> int:
+    from lumen_tui.model.trials import title
+    from lumen_tui.store.evolution import candidates, champions
+    from lumen_tui.store.evolution.champions import DamagedChampion
+
+    session.must_exist()
+    try:
+        champion, happened = champions.current(session.layout), champions.ledger(session.layout)
+    except DamagedChampion as error:
+        raise ActionError(str(error)) from error
+    if args.ledger:
+        return _ledger(session, args)
+    listed = [safe_record(candidate) for candidate in candidates.candidates(session.layout).values()]
+    reports = candidates.reports_by_candidate(session.layout)
+    last = {candidate.id: reports[candidate.id][-1] for candidate in listed if candidate.id in reports}
+    states = {
+        candidate.id: "in force"
+        if candidate.edit in champion.edits
+        else "withdrawn"
+        if candidate.withdrawn
+        else _state(last.get(candidate.id))
+        for candidate in listed
+    }
+    if args.json:
+        rows = [{"candidate": each, "state": states[each.id], "trial": last.get(each.id)} for each in listed]
+        document({"champion": champion.name, "promotions": len(happened), "candidates": rows})
+        return 0
+    table([(each.id, states[each.id], title(each.edit), each.why) for each in listed])
+    for candidate in listed:
+        if (report := last.get(candidate.id)) is not None and report.objections:
+            talk(f"{candidate.id}: {'; '.join(report.objections)}")
+    if not listed:
+        talk("nothing is proposed: `evolve run` proposes what follows from the cases, `evolve propose` what you think")
+    return 0
+
+
+def _state(report: TrialReport | None) -> str:
+    if report is None:
+        return "not tried"
+    return "passed" if report.passed else "failed" if report.measured else "not measured"
+
+
+def _ledger(session: Session, args: Namespace) -> int:
+    from lumen_tui.store.evolution import champions
+
+    happened = [safe_record(promotion) for promotion in champions.ledger(session.layout)]
+    if args.json:
+        document(happened)
+        return 0
+    table(
+        [
+            (times.dated(times.epoch(each.at), session.now), str(each.step), each.version[:12] or "root", each.by)
+            for each in happened
+        ]
+    )
+    if not happened:
+        talk("nothing was promoted yet")
+    return 0
+
+
+def run_try(session: Session, name: str, *, as_json: bool) -> int:
+    """Try one candidate: exit code 0 where it may be promoted, 1 where not."""
+    report = _tried(session, name)
+    if as_json:
+        document(report)
+    else:
+        _print_report(report)
+    return 0 if report.passed else 1
+
+
+def _tried(session: Session, name: str) -> TrialReport:
+    from lumen_tui.engine.evolution.trial import Trial
+
+    session.must_exist()
+    trial = Trial(session.store, name, progress=_progress, stopped=bool)
+    try:
+        return trial.run(session.now, session.operator)
+    finally:
+        _progress(0, 0)
+
+
+def _progress(done: int, total: int) -> None:
+    """Show on a terminal how far it is; with 0 take that away."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[Ktries case {done + 1:,} of {total:,}" if total else "\r\x1b[K")
+        sys.stderr.flush()
+
+
+def _print_report(report: TrialReport) -> None:
+    say(f"{report.candidate}: {'passed' if report.passed else 'not passed'}: {report.words}")
+    for pair in report.differing:
+        became = "flaky" if pair.flaky else "fixed" if pair.fixed else "broken"
+        say(f"  {became:<6} {pair.case}  {pair.words}")
+    for reason in report.objections:
+        say(f"  because {reason}")
+    if report.passed:
+        talk(f"`lumen-tui evolve promote {report.candidate}` brings it into force")
+
+
+def run_all(session: Session, args: Namespace) -> int:
+    from lumen_tui.actions import promotion
+    from lumen_tui.engine.evolution import proposing
+
+    session.must_exist()
+    proposed = proposing.propose(session.store, args.suite, session.now, bool)
+    if proposed:
+        with session.as_one_action():
+            try:
+                promotion.keep(session.layout, proposed, by="evolution", now=session.now)
+            except ActionError as error:
+                if not error.missing:
+                    raise
+    reports = [_tried(session, candidate.id) for candidate in proposed]
+    if args.json:
+        document(reports)
+        return 0 if reports else 3
+    for report in reports:
+        _print_report(report)
+    if not reports:
+        talk("nothing follows from the cases for proposers: `evolve cases --collect` makes more of them")
+    return 0 if reports else 3

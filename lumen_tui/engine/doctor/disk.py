@@ -15,7 +15,7 @@ from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.chat import ChatLine
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.evals import EvalCase
+from lumen_tui.model.evals import CaseRun, EvalCase
 from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Packet
@@ -30,6 +30,7 @@ from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.model.transitions import Transition
+from lumen_tui.model.trials import EvolutionCandidate, Promotion, TrialReport
 from lumen_tui.storage import directories, files, integrity, repair
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -123,6 +124,10 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.read_sessions: ReadPosition,
         layout.versions_log: Version,
         layout.cases: EvalCase,
+        layout.candidates: EvolutionCandidate,
+        layout.case_runs: CaseRun,
+        layout.trials: TrialReport,
+        layout.promotions: Promotion,
         layout.archival: Passage,
         layout.schedules: _Identified,
         layout.schedule_runs: ScheduledRun,

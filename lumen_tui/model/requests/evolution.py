@@ -52,3 +52,35 @@ class MarkCases(Request, tag="evolution.mark", frozen=True, kw_only=True):
     ] = None
     dropped: Annotated[bool | None, Arg("take them out", "--drop", opposite=("--back", "put them back"))] = None
     suite: Annotated[str, Arg("the suite")] = "work"
+
+
+class ProposeCandidate(Request, tag="evolution.propose", frozen=True, kw_only=True):
+    """Propose one edit of a shipped role: a rule on its tools, or a paragraph of its prompt."""
+
+    role: Annotated[str, Arg("the shipped role", place="ROLE")]
+    why: Annotated[str, Arg("why it should help")]
+    rule: Annotated[str, Arg("the kind of a rule on its tools", metavar="KIND")] = ""
+    tool: Annotated[str, Arg("the tool that the rule is about")] = ""
+    pattern: Annotated[str, Arg("commands or paths that the rule is about")] = ""
+    count: Annotated[int, Arg("calls that a rule max_count allows", metavar="N")] = 0
+    then: Annotated[Sequence[str], Arg("tools that a rule constrain_child allows", metavar="TOOL", commas=True)] = ()
+    text: Annotated[str, Arg("a paragraph for the end of its prompt, instead of a rule")] = ""
+
+
+class WithdrawCandidate(Request, tag="evolution.withdraw", frozen=True, kw_only=True):
+    """Withdraw a candidate, so that it is neither tried nor promoted."""
+
+    candidate: Annotated[str, Arg("a candidate, as `evolve candidates` lists them", place="CANDIDATE")]
+
+
+class PromoteCandidate(Request, tag="evolution.promote", frozen=True, kw_only=True):
+    """Bring a candidate into force that passed its trial against the version in force now."""
+
+    candidate: Annotated[str, Arg("a candidate, as `evolve candidates` lists them", place="CANDIDATE")]
+
+
+class RollBack(Request, tag="evolution.rollback", frozen=True, kw_only=True):
+    """Bring the version before into force again, or the one that is named, byte for byte."""
+
+    version: Annotated[str, Arg("the beginning of its hash, or `root` for no edits at all", place="VERSION")] = ""
+    reason: Annotated[str, Arg("why", "-r")] = ""

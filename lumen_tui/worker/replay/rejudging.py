@@ -42,6 +42,8 @@ class RejudgedCall(Struct, frozen=True):
     tool: str
     words: str
     now: CallDecision
+    target: str = ""  # the command, path or address that rules with a pattern are about
+    succeeded: bool = False  # on record
     answered: bool | None = None
 
 
@@ -117,7 +119,17 @@ class RecordedTask:
         for call in attempt.calls:
             now = gate.judge_again(call).decision
             words = one_line(gate.toolbox.describe(call.call.name, call.arguments), _WORDS)
-            yield RejudgedCall(call.number, attempt.number, call.call.name, words, now, self._answer(call))
+            succeeded = call.call.ok and call.call.text is not None
+            yield RejudgedCall(
+                call.number,
+                attempt.number,
+                call.call.name,
+                words,
+                now,
+                _target(call),
+                succeeded,
+                self._answer(call),
+            )
 
     def _answer(self, call: RecordedCall) -> bool | None:
         """Return what a person decided on a call; None where nobody did, or the time was over."""
@@ -134,3 +146,9 @@ class RecordedTask:
         ended = task_files.read_exit(self._folder)
         claimed = [*claims.refuted(self._folder), *([ended] if ended is not None else [])]
         return {claim.attempt: claim.acceptance.verdict for claim in claimed if claim.acceptance is not None}
+
+
+def _target(call: RecordedCall) -> str:
+    """Return what a call is about, as rules see it; empty where its arguments do not say."""
+    values = (call.arguments.get(name) for name in ("command", "path", "url"))
+    return next((value for value in values if isinstance(value, str)), "")

@@ -1,0 +1,254 @@
+"""Candidates proposed, promoted and rolled back. A promotion asks the gate once more, then swaps one pointer."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lumen_tui.actions import acting, checks, edits
+from lumen_tui.actions.edits import Side
+from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.actions.refusal import ambiguous
+from lumen_tui.model import agent, ids, times
+from lumen_tui.model.constitution import digest
+from lumen_tui.model.evolution import Trust
+from lumen_tui.model.records import Change
+from lumen_tui.model.requests.evolution import PromoteCandidate, ProposeCandidate, RollBack, WithdrawCandidate
+from lumen_tui.model.roles import ToolRule
+from lumen_tui.model.text import one_line
+from lumen_tui.model.trials import (
+    EditKind,
+    EvolutionCandidate,
+    EvolvedVersion,
+    Promotion,
+    PromotionStep,
+    RoleEdit,
+    TrialGround,
+    TrialReport,
+    candidate_id,
+    fault,
+    objections,
+    title,
+)
+from lumen_tui.storage import locks
+from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.store import Store
+from lumen_tui.store.audit import journal
+from lumen_tui.store.evolution import candidates, champions, suites
+from lumen_tui.store.evolution.champions import DamagedChampion
+from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.settings.roles import load_role
+
+KIND, CHAMPION_KIND = "candidate", "champion"  # of changes
+_ROOT = "root"
+_ALL_OUT = "`evolve rollback root` takes all edits out"
+
+
+def propose(store: Store, request: ProposeCandidate, *, by: str, now: float) -> Done:
+    """Keep a candidate; a person's is trusted, whoever else proposes is an agent."""
+    role = checks.role_name(store.layout, request.role)
+    made = RoleEdit(role, EditKind.PROMPT, text=" ".join(request.text.split()))
+    if request.rule:
+        rule = ToolRule(request.rule, request.tool, tuple(request.then), request.count, request.pattern, request.why)
+        made = RoleEdit(role, EditKind.RULE, rule, made.text)
+    candidate = EvolutionCandidate(candidate_id(made), times.iso(now), by, made, request.why, trust=_trust(by))
+    return keep(store.layout, [candidate], by=by, now=now)
+
+
+def _trust(by: str) -> Trust:
+    """Return whose word a proposal is: the operator's, the main agent's or a program's, or a worker's."""
+    if acting.caller().order:
+        return Trust.PERSON
+    is_worker = by.startswith(acting.AGENT) and not agent.is_own(by.removeprefix(acting.AGENT))
+    return Trust.WORKER if is_worker else Trust.AGENT
+
+
+def keep(layout: Layout, proposed: list[EvolutionCandidate], *, by: str, now: float) -> Done:
+    """Add candidates as one action. ActionError where one is none, or all are known."""
+    if reason := next(filter(None, map(fault, proposed)), ""):
+        raise ActionError(reason)
+    with locks.waiting_lock(layout.lock(suites.LOCK)):
+        known = candidates.candidates(layout)
+        new = [candidate for candidate in proposed if candidate.id not in known or known[candidate.id].withdrawn]
+        if not new:
+            raise ActionError("nothing new is proposed: `evolve candidates` lists what was", missing=True)
+        changes = [Change(KIND, each.id, {"withdrawn": True}, {"withdrawn": False}) for each in new]
+        summary = f"proposed: {title(new[0].edit)}" if len(new) == 1 else f"{len(new)} candidates proposed"
+        action = edits.new_action("evolution.propose", changes, summary=summary, by=by, now=now)
+        with journal.carrying_out(layout, action):
+            candidates.write(layout, new)
+    return Done(summary=summary, target=new[0].id, action_id=action.id)
+
+
+def withdraw(store: Store, request: WithdrawCandidate, *, by: str, now: float) -> Done:
+    """Mark a candidate as withdrawn; what is in force stays in force."""
+    layout = store.layout
+    with locks.waiting_lock(layout.lock(suites.LOCK)):
+        candidate = find(layout, request.candidate)
+        if candidate.withdrawn:
+            raise ActionError(f"{candidate.id} is withdrawn already", missing=True)
+        changes = [Change(KIND, candidate.id, {"withdrawn": False}, {"withdrawn": True})]
+        summary = f"withdrawn: {title(candidate.edit)}"
+        action = edits.new_action("evolution.withdraw", changes, summary=summary, by=by, now=now)
+        with journal.carrying_out(layout, action):
+            candidates.write(layout, [msgspec.structs.replace(candidate, withdrawn=True)])
+    return Done(summary=summary, target=candidate.id, action_id=action.id)
+
+
+def find(layout: Layout, name: str) -> EvolutionCandidate:
+    """Return the candidate whose id begins like that; its prefix may be omitted."""
+    known = candidates.candidates(layout)
+    matches = [each for each in known if name.strip() and each.startswith((name, f"can-{name}"))]
+    if len(matches) > 1 and name not in matches:
+        raise ambiguous(name, matches)
+    if not matches:
+        ids.check_name(name, "candidate id")
+        raise ActionError(f"there is no candidate {name!r}: `evolve candidates` lists them", missing=True)
+    return known[name if name in matches else matches[0]]
+
+
+def promote(store: Store, request: PromoteCandidate, *, by: str, now: float) -> Done:
+    """Ask the gate again, under the lock, as things stand now; what was tried must be what comes into force."""
+    layout = store.layout
+    with locks.waiting_lock(layout.lock(suites.LOCK)):
+        candidate = find(layout, request.candidate)
+        champion = _current(layout)
+        report = _trial_of(layout, candidate, champion)
+        if reasons := (*report.objections, *objections(ground_of(layout, candidate, champion), None)):
+            raise ActionError(f"{candidate.id} is not promoted: {'; '.join(reasons)}")
+        if report.constitution != digest(read_constitution(layout).approved):
+            raise ActionError("the constitution changed since the trial: `evolve --try` it again")
+        after = champion.with_edit(candidate.edit)
+        summary = f"promoted: {title(candidate.edit)} ({report.words})"
+        return _swap(layout, PromotionStep.PROMOTE, champion.name, after, summary, candidate.id, by=by, now=now)
+
+
+def _current(layout: Layout) -> EvolvedVersion:
+    try:
+        return champions.current(layout)
+    except DamagedChampion as error:
+        raise ActionError(str(error)) from error
+
+
+def _trial_of(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVersion) -> TrialReport:
+    """Return the last trial of a candidate, if it was against the version in force."""
+    if candidate.withdrawn:
+        raise ActionError(f"{candidate.id} is withdrawn")
+    reports = candidates.reports_by_candidate(layout).get(candidate.id)
+    if not reports:
+        raise ActionError(f"{candidate.id} was not tried yet: `evolve --try {candidate.id}`")
+    report = reports[-1]
+    if (report.champion, report.challenger) != (champion.name, champion.with_edit(candidate.edit).name):
+        raise ActionError(f"another version is in force since its trial: `evolve --try {candidate.id}` again")
+    return report
+
+
+def ground_of(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVersion) -> TrialGround:
+    """Return what the gate knows of a candidate besides its trial. ActionError where its role is gone."""
+    try:
+        role = load_role(layout, candidate.edit.role)
+    except (OSError, ValueError) as error:
+        raise ActionError(f"role {candidate.edit.role} cannot be used: {error}") from error
+    known = suites.cases(layout, candidate.suite)
+    aims = tuple(known[name] for name in candidate.aims if name in known)
+    return TrialGround(candidate, champion, role, aims, read_constitution(layout).why)
+
+
+def roll_back(store: Store, request: RollBack, *, by: str, now: float) -> Done:
+    """Swap the pointer back. The way back asks no gate, and works where the version in force is damaged."""
+    layout = store.layout
+    with locks.waiting_lock(layout.lock(suites.LOCK)):
+        before, version = _back(layout, request.version)
+        after = _kept(layout, version)
+        summary = f"rolled back to {version[:12] or _ROOT}"
+        reason = one_line(request.reason, 200)
+        return _swap(layout, PromotionStep.ROLLBACK, before, after, summary, "", by=by, now=now, reason=reason)
+
+
+def _back(layout: Layout, name: str) -> tuple[str, str]:
+    """Return what the pointer names, and what it should name."""
+    try:
+        before = champions.pointed(layout)
+        happened = champions.ledger(layout)
+    except DamagedChampion:
+        if name != _ROOT:
+            raise ActionError(f"evals/champion.json cannot be read: {_ALL_OUT}") from None
+        return "damaged", ""
+    if name == _ROOT:
+        version = ""
+    elif name:
+        versions = {promotion.version for promotion in happened} | {promotion.parent for promotion in happened}
+        matches = [known for known in versions if known and known.startswith(name)]
+        if len(matches) != 1:
+            raise ActionError(f"{len(matches)} versions begin with {name!r}: `evolve candidates --ledger` lists them")
+        version = matches[0]
+    else:
+        version = happened[-1].parent if happened else ""
+    if version == before:
+        raise ActionError("that version is in force already", missing=True)
+    return before, version
+
+
+def _kept(layout: Layout, version: str) -> EvolvedVersion:
+    try:
+        return champions.read(layout, version)
+    except DamagedChampion as error:
+        raise ActionError(f"{error}; {_ALL_OUT}") from error
+
+
+def _swap(
+    layout: Layout,
+    step: PromotionStep,
+    before: str,
+    after: EvolvedVersion,
+    summary: str,
+    candidate: str,
+    *,
+    by: str,
+    now: float,
+    reason: str = "",
+) -> Done:
+    change = Change(CHAMPION_KIND, CHAMPION_KIND, {"version": before}, {"version": after.name})
+    verb = f"evolution.{step}"
+    action = edits.new_action(verb, [change], summary=summary, by=by, now=now, reason=reason, target=candidate)
+    line = Promotion(action.id, times.iso(now), by, step, after.name, before, candidate, reason)
+    with journal.carrying_out(layout, action):
+        champions.swap(layout, line, after)
+    return Done(summary=summary, target=candidate or CHAMPION_KIND, action_id=action.id)
+
+
+def champion_now(store: Store, _: Change) -> Side | None:
+    """For undo: the version in force."""
+    try:
+        return {"version": champions.pointed(store.layout)}
+    except DamagedChampion:
+        return {"version": "damaged"}
+
+
+def may_champion(store: Store, change: Change) -> None:
+    """For undo: refuse where the version is not kept any more."""
+    _kept(store.layout, str((change.after or {}).get("version", "")))
+
+
+def put_champion(store: Store, change: Change) -> None:
+    """For undo: bring the version of the change's `after` into force."""
+    layout, order = store.layout, acting.caller()
+    with locks.waiting_lock(layout.lock(suites.LOCK)):
+        after = _kept(layout, str((change.after or {}).get("version", "")))
+        before = champion_now(store, change) or {}
+        at = times.iso(order.now)
+        line = Promotion(ids.new_id("act"), at, order.by, PromotionStep.UNDO, after.name, str(before["version"]))
+        champions.swap(layout, line, after)
+
+
+def candidate_now(store: Store, change: Change) -> Side | None:
+    """For undo: whether a candidate is withdrawn; one that is gone is."""
+    candidate = candidates.candidates(store.layout).get(change.key)
+    return {"withdrawn": candidate is None or candidate.withdrawn}
+
+
+def put_candidate(store: Store, change: Change) -> None:
+    """For undo: withdraw a candidate, or take it up again."""
+    with locks.waiting_lock(store.layout.lock(suites.LOCK)):
+        candidate = find(store.layout, change.key)
+        is_out = bool((change.after or {}).get("withdrawn"))
+        candidates.write(store.layout, [msgspec.structs.replace(candidate, withdrawn=is_out)])

@@ -1,0 +1,335 @@
+"""Candidates, their trials against the champion, and the gate: which changes come into force, and which do not.
+
+A candidate is one bounded edit of a shipped role. The champion is the edits that are in force; a challenger is the
+champion with one candidate more. Whoever proposes decides nothing: the gate judges by cases that proposers do not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct, structs
+
+from lumen_tui.model import ids
+from lumen_tui.model.digests import sha256
+from lumen_tui.model.evals import SUITE, EvalCase, Split
+from lumen_tui.model.evolution import Trust
+from lumen_tui.model.learning_rules import matches
+from lumen_tui.model.paired import alpha_of, difference_interval, exact_p
+from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule, rule_fault, rule_sentence
+from lumen_tui.model.text import is_safe, one_line
+
+MOST_PAIRS = 40  # cases of one trial
+LEAST_PAIRS = 12  # on fewer nothing is decided
+LEAST_FIXES = 5
+MOST_COST = 1.10  # of the champion's
+MOST_CONTEXT = 2_000  # bytes that all edits of one role add to its prompt
+_MOST_TEXT = 600  # bytes of one edit
+_MOST_WHY = 300
+_MOST_AIMS = 50
+_ROOT = ""  # the version before the first promotion
+_TRUSTED = Trust.AGENT.rank
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class EditKind(StrEnum):
+    """What an edit adds to a role."""
+
+    RULE = "rule"  # on its tools
+    PROMPT = "prompt"  # a paragraph at the end of its prompt
+
+
+class RoleEdit(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One bounded edit. A rule narrows what a role may do, whatever its kind; none widens it."""
+
+    role: str
+    kind: EditKind
+    rule: ToolRule | None = None
+    text: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What it adds, in words; also what it adds to the context."""
+        return rule_sentence(self.rule) if self.rule is not None else self.text
+
+    @property
+    def digest(self) -> str:
+        """A hash of what it does."""
+        return sha256(msgspec.json.encode(self, order="deterministic"))
+
+
+class EvolvedVersion(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """evals/versions/<hash>.json: the edits that are in force together. Its name is its hash; it never changes."""
+
+    parent: str = _ROOT
+    edits: tuple[RoleEdit, ...] = ()
+
+    @property
+    def data(self) -> bytes:
+        """Its file, to the byte."""
+        return msgspec.json.encode(self, order="deterministic") + b"\n"
+
+    @property
+    def name(self) -> str:
+        """Its hash; empty for the root, which has no file."""
+        return sha256(self.data) if self.edits or self.parent else _ROOT
+
+    def with_edit(self, edit: RoleEdit) -> EvolvedVersion:
+        """Return the challenger that has one edit more."""
+        return EvolvedVersion(self.name, (*self.edits, edit))
+
+    def applied(self, role: Role) -> Role:
+        """Return a role with the edits for it. A role that a person hired or adjusted is that person's, as it is."""
+        edits = [edit for edit in self.edits if edit.role == role.name] if role.source == "shipped" else []
+        rules = tuple(edit.rule for edit in edits if edit.rule is not None)
+        texts = [edit.text for edit in edits if edit.text]
+        if not edits:
+            return role
+        return structs.replace(role, rules=(*role.rules, *rules), prompt="\n\n".join([role.prompt.rstrip(), *texts]))
+
+    def context(self, role: str) -> int:
+        """Return how many bytes its edits add to the prompt of a role."""
+        return sum(len(edit.sentence.encode("utf-8", "replace")) for edit in self.edits if edit.role == role)
+
+
+def is_version(name: str) -> bool:
+    """Return whether a text may name a version; the empty one names the root."""
+    return name == _ROOT or _HASH.fullmatch(name) is not None
+
+
+class EvolutionCandidate(Struct, frozen=True, omit_defaults=True):
+    """One line of evals/candidates.jsonl: an edit, why it should help, and the failing cases it aims at."""
+
+    id: str
+    at: str
+    by: str
+    edit: RoleEdit
+    why: str
+    aims: tuple[str, ...] = ()
+    trust: Trust = Trust.WORKER  # the weakest of what it was made of
+    suite: str = SUITE
+    withdrawn: bool = False
+    schema: int = 1
+
+
+def candidate_id(edit: RoleEdit) -> str:
+    """Return the id of a candidate: the same edit is the same candidate, however often it is proposed."""
+    return f"can-{ids.short_hash(edit.digest)}"
+
+
+def fault(candidate: EvolutionCandidate) -> str:
+    """Return why a candidate is none, or empty. It is checked when it is proposed and when it is read."""
+    edit = candidate.edit
+    try:
+        ids.check_name(edit.role, "role")
+        ids.check_name(candidate.suite, "suite")
+    except ids.BadId as error:
+        return str(error)
+    if candidate.id != candidate_id(edit):
+        return "its id is that of another edit"
+    if (edit.rule is None) == (edit.kind is EditKind.RULE) or bool(edit.text) == (edit.kind is EditKind.RULE):
+        return "an edit is one rule, or one paragraph of a prompt"
+    if len(edit.sentence.encode("utf-8", "replace")) > _MOST_TEXT:
+        return f"an edit has {_MOST_TEXT} bytes at most: make it smaller"
+    if len(candidate.why) > _MOST_WHY or len(candidate.aims) > _MOST_AIMS or not candidate.why.strip():
+        return f"say in 1 to {_MOST_WHY} characters why it should help, with {_MOST_AIMS} cases at most"
+    if not all(map(is_safe, (edit.sentence, candidate.why, *candidate.aims))):
+        return "it holds what no text may: controls, or characters that hide or turn others"
+    return rule_fault(edit.rule, ALL_TOOLS)[1] if edit.rule is not None else ""
+
+
+class PairedCase(Struct, frozen=True, omit_defaults=True):
+    """One case under both; None where it could not be measured."""
+
+    case: str
+    champion: bool | None
+    challenger: bool | None
+    must: bool = False
+    flaky: bool = False  # measured twice, it was not the same
+    words: str = ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether it tells anything."""
+        return self.champion is not None and self.challenger is not None and not self.flaky
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the challenger alone passes it."""
+        return self.measured and bool(self.challenger) and not self.champion
+
+    @property
+    def broken(self) -> bool:
+        """Whether the champion alone passes it."""
+        return self.measured and bool(self.champion) and not self.challenger
+
+
+class TrialResult(Struct, frozen=True):
+    """What a trial measured. Costs are questions to a person over all tasks of the cases."""
+
+    pairs: tuple[PairedCase, ...]
+    costs: tuple[float, float] = (0.0, 0.0)  # of the champion, of the challenger
+    stopped: bool = False
+    unmeasured: str = ""  # why a case could not be measured
+
+    @property
+    def measured(self) -> int:
+        """How many cases tell anything."""
+        return sum(pair.measured for pair in self.pairs)
+
+    @property
+    def fixes(self) -> int:
+        """How many cases the challenger alone passes."""
+        return sum(pair.fixed for pair in self.pairs)
+
+    @property
+    def regressions(self) -> int:
+        """How many cases the champion alone passes."""
+        return sum(pair.broken for pair in self.pairs)
+
+    @property
+    def p(self) -> float:
+        """The chance of a result this good where the challenger is no better."""
+        return exact_p(self.fixes, self.regressions, self.measured)
+
+
+class TrialGround(Struct, frozen=True):
+    """What the gate knows besides the result: how things stand now."""
+
+    candidate: EvolutionCandidate
+    champion: EvolvedVersion
+    role: Role  # as it is without any edit
+    aims: tuple[EvalCase, ...] = ()
+    constitution: str = ""  # why it does not hold
+    look: int = 1  # at the candidate: the same sample once more is the same look
+
+
+def objections(ground: TrialGround, result: TrialResult | None) -> tuple[str, ...]:
+    """Return every reason against a challenger; none, and it may be promoted. Without a result: before the trial."""
+    return (*_of_ground(ground), *(_of_result(ground, result) if result is not None else ()))
+
+
+def _of_ground(ground: TrialGround) -> Iterable[str]:
+    candidate, edit = ground.candidate, ground.candidate.edit
+    if reason := fault(candidate):
+        yield reason
+    if ground.constitution:
+        yield f"the constitution does not hold: {ground.constitution}"
+    if candidate.trust.rank < _TRUSTED:
+        yield f"it comes from an untrusted origin: {candidate.trust}"
+    if dangers := matches(f"{edit.sentence} {candidate.why}"):
+        yield f"its words are dangerous: {', '.join(dict.fromkeys(dangers))}"
+    if ground.role.source != "shipped":
+        yield f"role {edit.role} is a person's own: `role adjust {edit.role}` is how it changes"
+    if edit.rule is not None and edit.rule.tool not in ("*", *ground.role.tools):
+        yield f"role {edit.role} has no {edit.rule.tool}"
+    if edit in ground.champion.edits:
+        yield "it is in force already"
+    if (size := ground.champion.with_edit(edit).context(edit.role)) > MOST_CONTEXT:
+        yield f"the edits of {edit.role} would have {size:,} bytes of the prompt: {MOST_CONTEXT:,} at most"
+    if any(case.split is not Split.TRAIN for case in ground.aims):
+        yield "it was made with cases in view that are not for proposers"
+
+
+def _of_result(ground: TrialGround, result: TrialResult) -> Iterable[str]:
+    if result.stopped:
+        yield "the trial was stopped before its end"
+    if broken := [pair.case for pair in result.pairs if pair.must and (pair.broken or pair.flaky)]:
+        yield f"it fails what must hold: {', '.join(broken[:3])}"
+    if not result.measured:
+        yield f"not measured: {result.unmeasured or 'no case of the gate is about its role'}"
+        return
+    if result.measured < LEAST_PAIRS:
+        yield f"{result.measured} cases are too few: {LEAST_PAIRS} at least"
+    if result.fixes <= result.regressions:
+        yield "a tie keeps the old" if result.fixes == result.regressions else "it breaks more than it fixes"
+    elif result.fixes < LEAST_FIXES:
+        yield f"{result.fixes} fixed cases are too few: {LEAST_FIXES} at least"
+    if (alpha := alpha_of(ground.look)) <= result.p < 1:
+        yield f"it may be chance: p = {result.p:.3f}, and look {ground.look} needs less than {alpha:.3f}"
+    champion, challenger = result.costs
+    if challenger > champion * MOST_COST:
+        yield f"it costs more: {challenger:g} questions to a person instead of {champion:g}"
+
+
+class TrialReport(Struct, frozen=True, omit_defaults=True):
+    """One line of evals/trials.jsonl: what a trial found, and what the gate says of it."""
+
+    id: str
+    at: str
+    by: str
+    candidate: str
+    champion: str
+    challenger: str
+    look: int
+    sample: str  # a hash of what was compared on what
+    cases: int
+    measured: int
+    fixes: int
+    regressions: int
+    p: float
+    costs: tuple[float, float]
+    constitution: str  # the hash of the approved text
+    differing: tuple[PairedCase, ...] = ()
+    objections: tuple[str, ...] = ()
+    schema: int = 1
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate lets it be promoted."""
+        return not self.objections
+
+    @property
+    def words(self) -> str:
+        """The result in a line."""
+        if not self.measured:
+            return "not measured"
+        low, high = difference_interval(self.fixes, self.regressions, self.measured)
+        return (
+            f"{self.fixes} fixed, {self.regressions} broken of {self.measured}, p = {self.p:.3f}, "
+            f"difference {low:+.0%} to {high:+.0%}"
+        )
+
+
+class PromotionStep(StrEnum):
+    """What was done to the pointer."""
+
+    PROMOTE = "promote"
+    ROLLBACK = "rollback"
+    UNDO = "undo"
+
+
+class Promotion(Struct, frozen=True, omit_defaults=True):
+    """One line of evals/promotions.jsonl, written before the pointer is swapped."""
+
+    id: str
+    at: str
+    by: str
+    step: PromotionStep
+    version: str
+    parent: str  # what the pointer named before
+    candidate: str = ""
+    reason: str = ""
+    schema: int = 1
+
+
+def carried_out(ledger: Iterable[Promotion], version: str) -> list[Promotion]:
+    """Return the lines whose swap happened: `version` is what the pointer names now.
+
+    A kill between line and pointer leaves a line that the next one, or the pointer, does not go on from.
+    """
+    done: list[Promotion] = []
+    after = version
+    for promotion in reversed(list(ledger)):
+        if promotion.version == after:
+            done.append(promotion)
+            after = promotion.parent
+    return done[::-1]
+
+
+def title(edit: RoleEdit) -> str:
+    """Return an edit in a line, for lists."""
+    return one_line(f"{edit.role}: {edit.sentence}", 160)
