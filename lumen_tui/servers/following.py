@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import Done
@@ -14,6 +14,7 @@ from lumen_tui.servers.desk import Desk
 if TYPE_CHECKING:
     from lumen_tui.model.snapshot import Snapshot
 
+_LOOK = 2.0  # seconds between two looks at whether anybody still waits
 _PATIENCE = 3.0  # seconds for the thread to end
 
 
@@ -23,21 +24,35 @@ class FollowingDesk(Desk):
     _newest: Snapshot | None = None
     _thread: threading.Thread | None = None
 
-    def follow(self, on_change: Callable[[], None] = lambda: None) -> None:
-        """Take the first snapshot, which reads all journals, then follow; `on_change` is called in the thread."""
-        self._stop, self._turn = threading.Event(), threading.Lock()
+    def follow(self) -> None:
+        """Take the first snapshot, which reads all journals, then follow in a thread."""
+        self._stop, self._turn, self._news = threading.Event(), threading.Lock(), threading.Condition()
         self._renew()
-        self._thread = threading.Thread(target=self._watch, args=(on_change,), name="snapshots", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="snapshots", daemon=True)
         self._thread.start()
 
-    def _watch(self, on_change: Callable[[], None]) -> None:
-        for _ in self.changes(self._stop):
+    def _watch(self) -> None:
+        for _ in super().changes(self._stop):
             self._renew()
-            on_change()
 
     def _renew(self) -> None:
         with self._turn:  # else an older snapshot could take the place of a newer one
-            self._newest = super().snapshot()
+            newest = super().snapshot()
+            with self._news:
+                self._newest = newest
+                self._news.notify_all()
+
+    def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
+        """Yield a new snapshot whenever there is one; all who wait share the one thread."""
+        seen: Snapshot | None = None
+        while not stop.is_set():
+            with self._news:
+                if self._newest is seen:
+                    self._news.wait(_LOOK)
+                newest = self._newest
+            if newest is not None and newest is not seen:
+                seen = newest
+                yield newest
 
     def snapshot(self) -> Snapshot:
         return self._newest if self._newest is not None else super().snapshot()

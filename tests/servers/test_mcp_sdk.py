@@ -1,41 +1,60 @@
-"""The official Python SDK as the client of `lumen-tui mcp`, in both generations of the protocol."""
+"""The official Python SDK as a client, in both generations of the protocol, on pipes and over HTTP."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
-from lumen_folder import StateFolder
+from lumen_served import Served
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
-from lumen_tui.storage.clock import SystemClock
+from lumen_tui.model.access import Scope
 
-sdk = pytest.importorskip("mcp.client.client", reason="the official SDK (mcp 2 or later) is not installed")
+REPO = str(Path(__file__).resolve().parents[2])
 Connect = Callable[[str], AbstractAsyncContextManager]
+GENERATIONS = pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 
 
 @pytest.fixture
-def connect(tmp_path: Path) -> Connect:
-    from mcp.client.stdio import StdioServerParameters, stdio_client
+def state(tmp_path: Path) -> Iterator[Served]:
+    made = Served(tmp_path / "state")
+    yield made
+    made.close()
 
-    folder = StateFolder(tmp_path / "state", SystemClock())
-    folder.layout.create()
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    words = ["-m", "lumen_tui", "--state", str(folder.root), "mcp"]
+
+@pytest.fixture(params=["stdio", "http"])
+def connect(state: Served, request: pytest.FixtureRequest) -> Connect:
+    if request.param == "http":
+        token = state.start().token()
 
     @asynccontextmanager
-    async def opened(mode: str) -> AsyncIterator:
+    async def by_pipes(mode: str) -> AsyncIterator[Client]:
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": REPO}
+        words = ["-m", "lumen_tui", "--state", str(state.folder.root), "mcp"]
         server = StdioServerParameters(command=sys.executable, args=words, env=env)
-        async with sdk.Client(stdio_client(server), mode=mode) as client:
+        async with Client(stdio_client(server), mode=mode) as client:
             yield client
 
-    return opened
+    @asynccontextmanager
+    async def by_http(mode: str) -> AsyncIterator[Client]:
+        headers = {"authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
+            Client(streamable_http_client(f"{state.url}/mcp", http_client=http), mode=mode) as client,
+        ):
+            yield client
+
+    return by_http if request.param == "http" else by_pipes
 
 
-@pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+@GENERATIONS
 async def test_the_sdk_lists_calls_reads_and_completes(connect: Connect, mode: str, version: str) -> None:
     async with connect(mode) as client:
         assert client.protocol_version == version
@@ -56,3 +75,20 @@ async def test_the_sdk_lists_calls_reads_and_completes(connect: Connect, mode: s
         assert "briefing" in prompts
         got = await client.get_prompt("briefing", {"work": "the pump"})
         assert "pump" in got.messages[0].content.text
+
+
+@GENERATIONS
+async def test_an_approval_is_answered_by_a_tool_once(state: Served, mode: str, version: str) -> None:
+    waiting = state.ask()
+    token = state.start().token("phone", *Scope)
+    headers = {"authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
+        Client(streamable_http_client(f"{state.url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        answer = {"id": waiting.id, "hash": waiting.hash, "allow": True}
+        assert (await client.call_tool("answer_approval", {**answer, "hash": "0" * 64})).is_error
+        assert not (await client.call_tool("answer_approval", answer)).is_error
+        assert (await client.call_tool("answer_approval", answer)).is_error
+        shown = await client.call_tool("read_approval", {"id": waiting.id})
+        assert shown.structured_content["decision"]["by"] == "mcp:phone"

@@ -31,7 +31,7 @@ def declare(commands: CommandGroup) -> None:
 
 
 def _declare_serve(commands: CommandGroup) -> None:
-    text = "Serve the agent over HTTP to programs with a token (`access add`): REST, events, figures."
+    text = "Serve the agent over HTTP to programs with a token (`access add`): REST, events, MCP, figures."
     serve = commands.add("serve", run_serve, text, "serve --port 8740")
     serve.add_argument("--address", default="127.0.0.1", help="an address or name of this machine [127.0.0.1]")
     serve.add_argument("--port", type=int, default=HTTP_PORT, metavar="N", help=f"0 for a free one [{HTTP_PORT}]")

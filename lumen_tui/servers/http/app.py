@@ -24,9 +24,11 @@ from lumen_tui.servers.http import problems
 from lumen_tui.servers.http.door import MOST_QUERY, Door, body_of
 from lumen_tui.servers.http.feed import BadPosition, FeedPosition
 from lumen_tui.servers.http.listeners import Listeners
+from lumen_tui.servers.http.mcp import McpEndpoint
 from lumen_tui.servers.http.metrics import CONTENT_TYPE, RequestFigures, exposition
 from lumen_tui.servers.http.problems import HEADERS, INTERNAL, METHOD, TOO_LONG, HttpProblem
 from lumen_tui.servers.http.routes import BASE, IDEMPOTENCY_KEY, ROUTES, OperationRoute, openapi
+from lumen_tui.servers.mcp.handlers import Handlers
 
 _FROM_MEMORY = frozenset({"attention", "list_roles", "list_signals", "list_units", "list_discoveries"})
 _GONE = 499  # nobody reads the answer any more
@@ -43,6 +45,7 @@ class HttpApi:
         self.counter = counter
         self.door = door
         self.listeners = Listeners(desk.layout)
+        self.mcp = McpEndpoint(desk, door, lambda: Handlers(counter))
         self._figures = RequestFigures()
         self._log = log
 
@@ -149,6 +152,7 @@ def application(api: HttpApi) -> Starlette:
         "/openapi.json": api.openapi,
     }
     routes += [Route(path, guarded(answer), methods=["GET"]) for path, answer in own.items()]
+    routes.append(Route("/mcp", guarded(api.mcp.answer), methods=["GET", "POST", "DELETE"]))
 
     return Starlette(
         routes=routes,

@@ -76,6 +76,7 @@ def serve(root: Path, listening: Listening, say: Callable[[str], None]) -> int:
         def end() -> None:
             manager.stopping("asked to end")
             api.listeners.end()
+            api.mcp.end()
 
         with contextlib.closing(api.listeners):
             ApiServer(config, ready, end).run(sockets)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from lumen_tui.model.toolservers import HANDSHAKE
 from lumen_tui.servers.catalogue import Counter
-from lumen_tui.servers.desk import Desk
 from lumen_tui.servers.jsonrpc import Result, invalid, no_method
 from lumen_tui.servers.mcp import prompts, resources, tasks, tools
 from lumen_tui.servers.mcp.subscriptions import Subscriptions
@@ -19,8 +18,8 @@ _LISTS_HOLD, _CONTENTS_HOLD = 60_000, 0  # milliseconds
 class Handlers:
     """The methods over one state folder, for one client."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.counter = counter = Counter(desk)
+    def __init__(self, counter: Counter) -> None:
+        self.counter = counter
         self.subscriptions = Subscriptions(counter)
 
     def answer(self, method: str, exchange: Exchange) -> Result | None:

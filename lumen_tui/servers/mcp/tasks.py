@@ -6,6 +6,7 @@ Both forms: the extension of 2026-07-28 (tasks/get, tasks/update, tasks/cancel) 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 
@@ -21,6 +22,7 @@ from lumen_tui.servers.catalogue import Counter, OperationError
 from lumen_tui.servers.jsonrpc import Result, invalid
 from lumen_tui.servers.mcp import tools
 from lumen_tui.servers.mcp.wire import Exchange, missing_tasks
+from lumen_tui.tools.mcp.messages import JsonRpcError
 
 _POLL = 0.2  # seconds between two looks at a task
 _LONGEST = 1800.0  # seconds that a call waits for a task; the task goes on
@@ -48,6 +50,7 @@ def run(counter: Counter, exchange: Exchange) -> Result:
 def _awaited(counter: Counter, exchange: Exchange, task_id: str) -> Result:
     """Wait for the end of a task and tell of what it does; a request that is cancelled cancels the task."""
     began, told, steps = time.monotonic(), "", 0
+    asked: set[str] = set()
     while time.monotonic() - began < _LONGEST:
         view = _view(counter, exchange, task_id)
         if _over(view):
@@ -56,11 +59,39 @@ def _awaited(counter: Counter, exchange: Exchange, task_id: str) -> Result:
         if message != told:
             told, steps = message, steps + 1
             exchange.progress(steps, message)
+        _put_forms(counter, exchange, task_id, asked)
         if exchange.cancelled.wait(_POLL):
             counter.invoke(exchange.who, "cancel_task", {"task_id": task_id, "reason": "the request was cancelled"})
             return {}
     text = f"{task_id} goes on: read_task has its result later"
     return {"content": [{"type": "text", "text": text}], "isError": False}
+
+
+def _put_forms(counter: Counter, exchange: Exchange, task_id: str, asked: set[str]) -> None:
+    """Put what a task asks before the client's user, each once, where the client takes forms and may answer."""
+    if exchange.ask is None or not _may_answer(exchange):
+        return
+    for request in reads.questions_of(counter.desk, task_id):
+        if request.id in asked:
+            continue
+        asked.add(request.id)
+        form = _form(request)
+
+        def is_moot(waiting: str = request.id) -> bool:
+            return all(one.id != waiting for one in reads.questions_of(counter.desk, task_id))
+
+        response = exchange.ask(str(form["method"]), _object(form["params"]), is_moot)
+        if response is not None:
+            with contextlib.suppress(JsonRpcError):  # somebody else has answered it, or the call has changed
+                _answer(counter, exchange, request, response)
+
+
+def _object(value: object) -> Document:
+    return value if isinstance(value, dict) else {}
+
+
+def _may_answer(exchange: Exchange) -> bool:
+    return exchange.takes_forms and exchange.who.may(Scope.APPROVE)
 
 
 def _view(counter: Counter, exchange: Exchange, task_id: str) -> TaskView:
@@ -124,8 +155,7 @@ def _message(counter: Counter, exchange: Exchange, view: TaskView) -> str:
 
 def _asked(counter: Counter, exchange: Exchange, view: TaskView) -> list[Approval]:
     """Return what the task asks for and this client may answer: with the scope, and a form to put before its user."""
-    may_answer = exchange.modern and exchange.takes_forms and exchange.who.may(Scope.APPROVE)
-    if _over(view) or not may_answer:
+    if _over(view) or not (exchange.modern and _may_answer(exchange)):
         return []
     return reads.questions_of(counter.desk, view.id)
 

@@ -1738,7 +1738,7 @@ complete -c lumen-tui -n '__lumen_tui_is ' -f -a tool -d 'Tools that are not our
 complete -c lumen-tui -n '__lumen_tui_is ' -f -a operator -d 'Whose word counts as an order.'
 complete -c lumen-tui -n '__lumen_tui_is ' -f -a access -d 'Other programs that may connect.'
 complete -c lumen-tui -n '__lumen_tui_is ' -f -a mcp -d 'Serve the agent to an editor or another agent: MCP on stdin and stdout.'
-complete -c lumen-tui -n '__lumen_tui_is ' -f -a serve -d 'Serve the agent over HTTP to programs with a token (`access add`): REST, events, figures.'
+complete -c lumen-tui -n '__lumen_tui_is ' -f -a serve -d 'Serve the agent over HTTP to programs with a token (`access add`): REST, events, MCP, figures.'
 complete -c lumen-tui -n '__lumen_tui_is ' -f -a hook -d 'Take one event of an agent\'s program from standard input.'
 complete -c lumen-tui -n '__lumen_tui_is ' -f -a hooks -d 'Hooks of an agent\'s program: checkpoints without being asked.'
 complete -c lumen-tui -n '__lumen_tui_is ' -f -a import -d 'Take over the data of another tool; twice changes nothing.'
