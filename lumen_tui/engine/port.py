@@ -289,10 +289,12 @@ class SnapshotStream:
         self._clock = clock
         self._turn = turn
         self._read_only = read_only
+        self._serial = 0
 
     def signed(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the reason why nothing can be written, if there is one."""
-        return msgspec.structs.replace(snapshot, read_only=self._read_only())
+        """Return the snapshot with its place among all that were read, and the reason why nothing can be written."""
+        self._serial += 1
+        return msgspec.structs.replace(snapshot, serial=self._serial, read_only=self._read_only())
 
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
         """Yield a new snapshot whenever something changed, until `stop` is set. Blocks between them."""

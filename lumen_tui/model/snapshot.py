@@ -148,6 +148,7 @@ class Snapshot(Struct, frozen=True):
 
     root: str
     taken: float
+    serial: int = 0  # counts what one reader read: the newer of two has the higher one
     config: Config = field(default_factory=Config)
     engine: EngineView = field(default_factory=EngineView)
     loop: LoopState | None = None

@@ -24,6 +24,7 @@ from textual.screen import Screen
 from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
 from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.engine import Redo, Undo
 from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.themes import LUMEN, PLAIN
 from lumen_tui.storage import integrity
@@ -31,7 +32,8 @@ from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bell import TerminalMouth
 from lumen_tui.tui.bridge import Bridge, Refusal
 from lumen_tui.tui.command_log import CommandLog
-from lumen_tui.tui.host import Host, RoomView, VerdictAsker
+from lumen_tui.tui.host import Host, RoomView, VerdictAsker, nothing, say_on
+from lumen_tui.tui.kit.keys import key_of, keys_of
 from lumen_tui.tui.kit.line_list import moved_by
 from lumen_tui.tui.kit.verdict import VerdictKeys
 from lumen_tui.tui.moved_keys import keymap, slip_in
@@ -51,8 +53,22 @@ if TYPE_CHECKING:
 
 _SOON = 0.05  # seconds
 _ANNOUNCED = 60.0  # seconds that a line stays which says what is new
+_SLOW = 1.0  # seconds after which whoever types is told that keys wait
 _PATIENCE = 0.1  # seconds that the first paint waits for the first snapshot
 _AFTER_LENT = 1.0  # seconds in which a ctrl+c that was meant for another program may still arrive
+
+
+def _hold_keys(app: LumenApp) -> Callable[[], None]:
+    """Let keys wait until what this returns is called, and say so where that takes long."""
+    release = app.hold(lambda key: key in keys_of(app, "back"))
+    words = f"Keys wait until this is saved; {key_of(app, 'back')} drops them."
+    notice = app.set_timer(_SLOW, lambda: say_on(app, app.screen, words))
+
+    def end() -> None:
+        notice.stop()
+        release()
+
+    return end
 
 
 def _front(app: LumenApp) -> RoomScreen:
@@ -73,6 +89,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
     CSS_PATH = theme.style_files()
     ENABLE_COMMAND_PALETTE = False
     TITLE = "lumen"
+    finish: Callable[[float], int]  # waits so many seconds for what was asked for; how many actions are not done
     _configured: object = None  # the keys and the theme in force
     front: Callable[[], RoomView]  # the room in front: the main screen, or the past over it
     open_past: Callable[[], None]
@@ -114,6 +131,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.verdicts: VerdictAsker = self._verdict_keys
         self.painter = Painter(self, self._take_line)
         self.announcer = Announcer()
+        self.finish = lambda _: 0
         self.animation_level = "none"
         self._plain = (AsciiTwins(enabled=lean), NoColor(enabled=lean))
         self._filters += [*self._plain, Guard()]
@@ -143,6 +161,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         way_out.hear()
         self._bridge = Bridge(self.port, loop, self.show, self._tell)
         self._bridge.start()
+        self.finish = self._bridge.finish
 
     def await_snapshot(self) -> None:
         """Give the first snapshot a moment: a room that opens with its content is laid out and painted once."""
@@ -263,9 +282,17 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         then: Callable[[Done], None] | None = None,
         otherwise: Callable[[Refusal], None] | None = None,
     ) -> None:
-        """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
+        """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not.
+
+        What is typed behind one that goes back or forward again is about what that shows.
+        """
+        release = _hold_keys(self) if isinstance(request, (Undo, Redo)) else nothing
 
         def answer(done: Done | None, why: Refusal) -> None:
+            tell(done, why)
+            release()
+
+        def tell(done: Done | None, why: Refusal) -> None:
             self.command_log.did(request, self.clock(), done.summary if done else why, failed=done is None)
             if done is None:
                 self.room.say(why, bad=True)

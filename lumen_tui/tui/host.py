@@ -75,7 +75,7 @@ class VisitDigest(Protocol):
         """Read it. Touches the disk: call it from a thread."""
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """Do nothing."""
 
 
@@ -87,7 +87,7 @@ class Verdict(NamedTuple):
     take: Callable[[int], None]  # gets the place of an answer
     usual: int | None = None  # the place of the answer that needs no digit
     write: Callable[[], None] | None = None  # asks for another answer than these
-    drop: Callable[[], None] = _nothing
+    drop: Callable[[], None] = nothing
 
 
 class VerdictAsker(Protocol):
@@ -220,6 +220,14 @@ def appearance_of(app: App[Any]) -> Appearance:
     """Return the room's inks and shapes; the plain ones in another application."""
     host = host_of(app)
     return host.look if host is not None else NO_APPEARANCE
+
+
+def say_on(host: Host, screen: Screen[Any], text: str, seconds: float = 0.0) -> None:
+    """Show a sentence at the bottom of a screen, in the footer for so many seconds; some have no place for it."""
+    if screen is host.screen_stack[0]:
+        host.room.say(text, seconds=seconds)
+    elif callable(say := getattr(screen, "say", None)):
+        say(text)
 
 
 def show_why(app: App[Any], name: str) -> None:

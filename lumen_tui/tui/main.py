@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lumen_tui.engine.launch import start_engine
 from lumen_tui.storage import lease
@@ -14,11 +15,15 @@ from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout, distrust
 from lumen_tui.tui.patches.way_out import last_words
 
+if TYPE_CHECKING:
+    from lumen_tui.tui.app import LumenApp
+
 # xterm's window operations 22 and 23: the terminal's title is ours while the room is open
 _KEEP_TITLE, _TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 # Seconds. The event loop gives its turn away whenever it looks for a key; at the usual 5 ms a thread that reads a large
 # folder makes each of a hundred steps to the first screen so much longer.
 _TURN = 0.0005
+_SOON = 0.5  # seconds
 _ASKED_FOR = "the room was opened with --read-only"
 
 
@@ -47,11 +52,27 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool, accessib
         all_read=_collect_garbage,
     )
     sys.stdout.write(_KEEP_TITLE)
+    return run_to_end(app)
+
+
+def run_to_end(app: LumenApp) -> int:
+    """Run the application until what was typed last is saved, or the operator waits no longer; return its exit code."""
     try:
         code = app.run()
     finally:
         last_words(_TITLE_BACK)
+    _finish(app)
     return code if isinstance(code, int) else app.return_code or 0
+
+
+def _finish(app: LumenApp) -> None:
+    try:
+        if app.finish(_SOON):
+            last_words("lumen-tui: saving the last changes; interrupt it to leave without them\n")
+        while app.finish(_SOON):
+            pass
+    except KeyboardInterrupt:
+        last_words(f"lumen-tui: not saved: {app.finish(0)} changes\n")
 
 
 def _collect_garbage() -> None:

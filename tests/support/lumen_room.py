@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.tui.app import LumenApp
+from lumen_tui.tui.main import run_to_end
 
 if __name__ == "__main__":
-    sys.exit(LumenApp(RemotePort(Path(sys.argv[1]), "me"), operator="me").run())
+    sys.exit(run_to_end(LumenApp(RemotePort(Path(sys.argv[1]), "me"), operator="me")))

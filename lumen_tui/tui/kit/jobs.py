@@ -16,12 +16,12 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.files import StoreError
-from lumen_tui.tui.bridge import carry_out
-from lumen_tui.tui.host import host_of
+from lumen_tui.tui.bridge import Refusal, carry_out
+from lumen_tui.tui.host import Host, host_of
 from lumen_tui.tui.patches.type_ahead import TypeAhead
 
 T = TypeVar("T")
-Answer = tuple[Done | None, str]  # what was done, or why not
+Answer = tuple[Done | None, Refusal]  # what was done, or why not
 
 
 class Asks(Protocol):
@@ -102,31 +102,27 @@ async def submit(screen: Says, port: Port, request: Request) -> Done | None:
 
     None where it could not be carried out.
     """
-    asked = asyncio.ensure_future(asyncio.to_thread(carry_out, port, request))
-    asked.add_done_callback(partial(_log, screen.app, request))
-    try:
-        done, refusal = await asyncio.shield(asked)
-        if not screen.there:
-            raise asyncio.CancelledError
-    except asyncio.CancelledError:
-        asked.add_done_callback(partial(_tell_room, screen.app))
-        raise
+    host = host_of(screen.app)
+    if host is None:
+        done, refusal = await asyncio.to_thread(carry_out, port, request)
+    else:
+        done, refusal = await _in_turn(host, request)
+    if not screen.there:
+        raise asyncio.CancelledError
     screen.say(done.summary if done else refusal, bad=done is None)
     return done
 
 
-def _log(app: App[Any], request: Request, asked: asyncio.Future[Answer]) -> None:
-    host = host_of(app)
-    if host is not None and not asked.cancelled():
-        done, refusal = asked.result()
-        host.command_log.did(request, host.clock(), done.summary if done else refusal, failed=done is None)
+def _in_turn(host: Host, request: Request) -> asyncio.Future[Answer]:
+    """Carry out one action after those that were asked for before it, whoever waits for its answer."""
+    answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
+    def give(done: Done | None, refusal: Refusal) -> None:
+        if not answered.done():
+            answered.set_result((done, refusal))
 
-def _tell_room(app: App[Any], asked: asyncio.Future[Answer]) -> None:
-    host = host_of(app)
-    if host is not None and not asked.cancelled():
-        done, refusal = asked.result()
-        host.room.say(done.summary if done else refusal, bad=done is None)
+    host.submit(request, lambda done: give(done, Refusal("")), lambda refusal: give(None, refusal))
+    return answered
 
 
 async def newest_snapshot(screen: Says, port: Port) -> Snapshot | None:

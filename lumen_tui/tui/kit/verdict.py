@@ -8,7 +8,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tui.host import Host, Verdict
+from lumen_tui.tui.host import Host, Verdict, say_on
 from lumen_tui.tui.kit.keys import key_of, keys_of
 
 _UNASKED = 5.0  # seconds after which the usual answer is taken
@@ -90,8 +90,5 @@ class VerdictKeys:
         return f"{verdict.words}  {shown_answers(verdict.choices, verdict.usual)}{other}"
 
     def _say(self, text: str, seconds: float) -> None:
-        room, screen = self._host.room, self._screen
-        if screen is self._host.screen_stack[0]:
-            room.say(text, seconds=seconds)
-        elif callable(say := getattr(screen, "say", None)):
-            say(text)
+        if self._screen is not None:
+            say_on(self._host, self._screen, text, seconds)

@@ -28,8 +28,6 @@ from lumen_tui.tui.panes.sorting import Order, Sorting
 from lumen_tui.tui.room_command import DISCOVERIES
 from lumen_tui.tui.theme import Appearance
 
-_SEEN = 1.0  # seconds after which what was carried out is in the rows, or was undone since
-
 
 class Leaving:
     """Rows that an action was asked for and that are in their list yet: the cursor goes on before the disk answers."""
@@ -37,7 +35,6 @@ class Leaving:
     def __init__(self, rows: LineList[Any]) -> None:
         self._rows = rows
         self.keys: set[str] = set()
-        self._happened: set[str] = set()
 
     def take(self, keys: Iterable[str]) -> None:
         """Drop the marks and put the cursor on the next row that stays: these will go."""
@@ -46,25 +43,15 @@ class Leaving:
         step_past(self._rows, self.keys)
 
     def happened(self, keys: Collection[str]) -> None:
-        """Forget the rows of an action that was carried out once they are gone, as the next ones may be older."""
-        self._happened.update(keys)
-        self._rows.set_timer(_SEEN, lambda: self._forget(keys))
+        """Forget the rows of an action that was carried out: the list is as it left it."""
+        self.keys.difference_update(keys)
+        self._rows.refresh_changed()
 
     def failed(self, keys: Collection[str]) -> None:
         """Keep the rows of an action that was refused; several are marked again."""
         self.keys.difference_update(keys)
         if len(keys) > 1:
             self._rows.marks.keys.update(dict.fromkeys(keys))
-        self._rows.refresh_changed()
-
-    def newer_rows(self) -> None:
-        """Forget rows that are gone: the list took newer ones."""
-        model = self._rows.model
-        self._forget([key for key in self._happened if model.find(key) is None])
-
-    def _forget(self, keys: Collection[str]) -> None:
-        self.keys.difference_update(keys)
-        self._happened.difference_update(keys)
         self._rows.refresh_changed()
 
 
@@ -99,10 +86,8 @@ class DiscoveryPlace(Protocol):
 
 
 def why_undecided(place: DiscoveryPlace) -> str:
-    """Return why nothing can be decided of the discoveries that a key is about; the empty string where it can."""
-    if place.rows is None or place.rows.selected is None:
-        return "there are no open discoveries"
-    return "" if place.leaving.keys.isdisjoint(place.rows.targets()) else "its decision is being saved"
+    """Return why nothing can be decided here; the empty string where it can, be it after a decision on its way."""
+    return "there are no open discoveries" if place.rows is None or place.rows.selected is None else ""
 
 
 def to_merge(place: DiscoveryPlace) -> list[str]:
@@ -216,7 +201,6 @@ class DiscoveriesPane(Pane):
         self._lanes = {unit.id: unit.lane for unit in self.snapshot.work}
         rows = self.snapshot.discoveries
         self._list.set_rows(in_order(self, rows))
-        self.leaving.newer_rows()
 
     def lane(self, node: Node) -> str:
         """Return the lane of the work unit that a discovery was noticed on; empty where there is none."""

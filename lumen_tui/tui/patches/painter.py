@@ -8,7 +8,7 @@ from threading import Event
 from typing import Any, Protocol
 
 from textual._ansi_sequences import SYNC_END, SYNC_START
-from textual._compositor import CompositorUpdate
+from textual._compositor import CompositorUpdate, LayoutUpdate
 from textual.app import App
 from textual.geometry import Offset
 
@@ -66,6 +66,8 @@ class Painter:
         if self._frame.size != self._app.size:
             self._frame = FrameBuffer(*self._app.size)
             self._frame.skills = self._skills
+            if not isinstance(update, LayoutUpdate):
+                self._app.screen.refresh()  # a size came and went before it was laid out: Textual sends what changed
         self._frame.take(update, self._app.console)
         self._cursor = cursor
         self._send()
@@ -80,6 +82,8 @@ class Painter:
         """Send what is still to be sent."""
         if self._held and self._frame.size == self._app.size:
             self._send()
+        elif self._held and self._app.screen_stack:
+            self._app.screen.refresh()
 
     def out(self) -> None:
         """All that was written has left. In the thread that writes."""

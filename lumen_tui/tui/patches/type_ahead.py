@@ -2,8 +2,8 @@
 
 Textual gives every widget a queue of its own. What is typed right behind an enter would reach the form before the form
 has closed, and what is typed right behind the key that opens a form would reach nobody. So each key waits until what
-came before it is through: the widget that got it, everything around that widget, the screens that came and went, and
-what such a screen reads from the disk before it can take a key.
+came before it is through: the widget that got it, everything around that widget, the screens that came and went,
+what such a screen reads from the disk before it can take a key, and a change that decides what the next key is about.
 """
 
 from __future__ import annotations
@@ -50,12 +50,17 @@ class TypeAhead(_Base):
     _passage: Callable[[], None] | None = None  # begins to look whether all is done that a key set off
     _turn = 0  # counts the keys that were handed out
     _awaited = 0  # reads without which a screen cannot take a key
+    _lets_go: Callable[[str], bool]
+    _holds: frozenset[object] = frozenset()  # changes that keys wait for, however long they take
 
     async def on_event(self, event: events.Event) -> None:
         """As Textual has it, in turn. The mouse that only moves changes nothing, and waits for nothing."""
         if not isinstance(event, events.InputEvent) or event.is_forwarded or isinstance(event, events.MouseMove):
             await super().on_event(event)
-        elif self._settling is not None:
+        elif self._holds and isinstance(event, events.Key) and self._lets_go(event.key):
+            self._waiting.clear()
+            self._holds = frozenset()
+        elif self._settling is not None or self._holds:
             self._waiting.append(event)
             self._pass_now()
         else:
@@ -68,15 +73,18 @@ class TypeAhead(_Base):
         return self._typed
 
     async def _hand_out(self, event: events.InputEvent) -> None:
-        self._turn += 1
         pumps = self._concerned()
-        self._settling = asyncio.get_running_loop().call_later(_PATIENCE, self._settled, self._turn)
+        self._begin_turn()
         await super().on_event(event)
         self._passage = partial(self._pass_through, self._turn, pumps, self._standing(), 0)
         if self._waiting:
             self._pass_now()
         else:
             asyncio.get_running_loop().call_later(_PAINT, self._pass_now)
+
+    def _begin_turn(self) -> None:
+        self._turn += 1
+        self._settling = asyncio.get_running_loop().call_later(_PATIENCE, self._settled, self._turn)
 
     def _pass_now(self) -> None:
         passage, self._passage = self._passage, None
@@ -117,11 +125,11 @@ class TypeAhead(_Base):
             return
         self._settling.cancel()
         self._settling = None
-        if self._waiting:
+        if self._waiting and not self._holds:
             self.call_next(self._next)
 
     async def _next(self) -> None:
-        if self._waiting and self._settling is None:
+        if self._waiting and self._settling is None and not self._holds and self.screen_stack:
             await self._hand_out(self._waiting.popleft())
 
     @contextmanager
@@ -132,3 +140,19 @@ class TypeAhead(_Base):
             yield
         finally:
             self._awaited -= 1
+
+    def hold(self, lets_go: Callable[[str], bool]) -> Callable[[], None]:
+        """Let keys wait until what this returns is called; what they are about is not there before.
+
+        `lets_go` tells of a key whether it drops those that wait, and gives the keyboard back.
+        """
+        change = object()
+        self._lets_go = lets_go
+        self._holds |= {change}
+        return partial(self._release, change)
+
+    def _release(self, change: object) -> None:
+        held, self._holds = bool(self._holds), self._holds - {change}
+        if held and not self._holds and self._settling is None and self.screen_stack:
+            self._begin_turn()
+            self._pass_through(self._turn, self._concerned(), self._standing(), 0)

@@ -251,7 +251,6 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         self._shown = revision
         self._lanes = {unit.id: unit.lane for unit in snapshot.work}
         self._fill()
-        self.leaving.newer_rows()
         self.background.reload()
 
     def _fill(self) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -31,7 +30,6 @@ from lumen_tui.tui.screens.discoveries import MergeConfirm, PromoteForm, Similar
 
 _VERB = "triage.archive"
 _SPANS = {"a day": 1.0, "a week": 7.0, "a month": 30.0}  # days
-_SEEN = 1.0  # seconds after which what was changed is in the rows
 _MOST_LANES = 9  # one for each digit
 
 Judgement = PromoteDiscoveries | ArchiveDiscoveries | PostponeDiscoveries | MergeDiscoveries
@@ -78,12 +76,18 @@ class DiscoveryEdits:
             if PRIORITIES[rank] != priority:
                 wanted.setdefault(PRIORITIES[rank], []).append(node_id)
         for priority, node_ids in wanted.items():
-            self._priorities.update(dict.fromkeys(node_ids, priority))
-            self._submit(EditDiscoveries(node_ids=node_ids, priority=priority), partial(self._forget, node_ids))
+            self._prioritize(EditDiscoveries(node_ids=node_ids, priority=priority))
 
-    def _forget(self, node_ids: Iterable[str]) -> None:
-        for node_id in node_ids:
-            self._priorities.pop(node_id, None)
+    def _prioritize(self, request: EditDiscoveries) -> None:
+        wanted = dict.fromkeys(request.node_ids, request.priority)
+
+        def forget() -> None:
+            for node_id in wanted:
+                if self._priorities.get(node_id) == request.priority:  # and no other was typed since
+                    del self._priorities[node_id]
+
+        self._priorities.update(wanted)
+        self._submit(request, forget)
 
     def retype(self, targets: Sequence[str]) -> None:
         """Ask for the sort of discovery."""
@@ -107,20 +111,22 @@ class DiscoveryEdits:
 
     def again(self, request: EditDiscoveries, targets: Sequence[str]) -> None:
         """Give others the priority or the type that one was given."""
+        request = msgspec.structs.replace(request, node_ids=list(targets))
         if request.priority:
-            self._priorities.update(dict.fromkeys(targets, request.priority))
-        self._submit(msgspec.structs.replace(request, node_ids=targets), partial(self._forget, targets))
+            self._prioritize(request)
+        else:
+            self._submit(request)
 
     def _submit(self, request: EditDiscoveries, ended: Callable[[], None] = lambda: None) -> None:
         def refused(why: str) -> None:
             ended()
             self._says.say(why, bad=True)
 
-        def done(summary: str) -> None:
-            _rows_of(self._place).set_timer(_SEEN, ended)
-            self._says.say(summary)
+        def done(outcome: Done) -> None:
+            ended()
+            self._says.say(outcome.summary)
 
-        self._host.submit(request, lambda outcome: done(outcome.summary), refused)
+        self._host.submit(request, done, refused)
 
 
 class TriageVerbs:

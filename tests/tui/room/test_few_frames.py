@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 from lumen_emulator import Emulator
+from textual.geometry import Offset, Region, Size
 from textual.widget import Widget
 
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.patches import one_frame
 from lumen_tui.tui.patches.changed_lines import bands
 from lumen_tui.tui.patches.frame_buffer import FrameBuffer
+from lumen_tui.tui.patches.painter import Painter
 
 
 class Glass:
@@ -39,6 +43,37 @@ class Glass:
     @property
     def lines(self) -> list[str]:
         return self._emulator.lines
+
+
+class Pane:
+    """A terminal that shows at once what a painter sends."""
+
+    is_free = True
+
+    def __init__(self, app: Any) -> None:
+        self.emulator = Emulator(app.size.width, app.size.height)
+        self.painter = Painter(app, bool)
+        app._display = lambda _, update: update and self.painter.show(update, Offset())
+
+    def write(self, data: str) -> None:
+        self.emulator.feed(data)
+
+    def call(self, act: Callable[[], object], after: float = 0.0) -> None:
+        asyncio.get_running_loop().call_later(after, act)
+
+
+async def test_a_size_that_goes_before_it_was_laid_out_leaves_the_picture_whole(open_room: Any) -> None:
+    async with open_room() as room:
+        pane, size = Pane(room.app), room.app.size
+        pane.painter.begin(pane)
+        for line in (1, 12):
+            room.app._size = Size(60, 20)  # Textual lays out a little later, unless another size comes meanwhile
+            room.app.room.refresh(Region(0, line, 10, 1))
+            await room.settle()
+            room.app._size = size
+            pane.painter.redraw()
+            await room.settle()
+            assert pane.emulator.lines == room.lines
 
 
 def test_lines_that_are_neighbours_are_one_band() -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
+import lumen_quiet
 import msgspec
 import pytest
+from lumen_until import SECONDS
 
 from lumen_tui.model.config import Config
 from lumen_tui.model.records import SignalRow
+from lumen_tui.model.relay import Box
+from lumen_tui.model.requests.signals import ReadSignals
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.tui.kit.sheets import act
+from lumen_tui.tui.screens.relays import RelayScreen
+
+NOW = 1_800_000_000.0
 
 
 async def test_the_six_panes_show_their_rows(open_room: Any) -> None:
@@ -314,3 +323,20 @@ async def test_of_a_million_signals_only_those_in_view_are_read(open_room: Any, 
         await room.pane("signals").focus().press("G", "k", "k")
         assert "999998 of 1000000" in room.text
         assert len(signals.read) < 150
+
+
+@pytest.mark.parametrize("refusal", ["", "the signal is gone"])
+async def test_what_an_action_did_is_told_in_the_room_where_its_sheet_was_left(open_room: Any, refusal: str) -> None:
+    async with open_room() as room:
+        saved, submit = threading.Event(), room.port.submit
+        room.port.submit = lambda request: saved.wait(SECONDS) and submit(request)
+        room.port.refusal = refusal
+        sheet = RelayScreen(room.port, NOW, list[Box])
+        room.app.push_screen(sheet)
+        await room.settle()
+        with lumen_quiet.held(2):
+            sheet.run_worker(act(sheet, room.port, ReadSignals(signal_ids=["sig-00000000"])))
+            await room.press("escape")
+            assert room.app.screen is room.app.room
+            saved.set()
+        await room.until(lambda: (refusal or "signal.read done") in room.footer)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import lumen_quiet
 import pytest
 from lumen_clock import HandClock
 
@@ -13,10 +16,12 @@ from lumen_tui.model import times
 from lumen_tui.model.requests.discoveries import ArchiveDiscoveries, PostponeDiscoveries
 from lumen_tui.model.requests.work import NewWorkUnit
 from lumen_tui.model.times import DAY
+from lumen_tui.storage import files, raw_json
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
 
 NOW = 1_800_000_000.0
+_ASKED = 20  # more changes than one test asks for at once
 _NOUNS = [
     "amber",
     "basil",
@@ -290,6 +295,66 @@ async def test_a_verdict_shows_the_next_one_and_undo_goes_back(desk: Desk, open_
         assert desk.became() == {first: "", second: ""}
         await room.press("a", "j")  # any other key takes it
         await room.until(lambda: desk.became()[first] == "a duplicate")
+
+
+@contextmanager
+def slow_disk(desk: Desk) -> Iterator[int]:
+    """Let nothing be saved to memory for a while; gives the journal to append to."""
+    with lumen_quiet.held(_ASKED), files.locked_log(desk.store.layout.memory) as fd:
+        yield fd
+
+
+async def test_what_is_typed_while_a_decision_is_saved_takes_its_turn(desk: Desk, open_room: Any) -> None:
+    first, second = desk.add("a lamp is dim", age=3.0), desk.add("a door stays open")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "2 open" in room.text)
+        await room.press("5", "g", "enter")
+        with slow_disk(desk):
+            await room.press("a", "1", "greater_than_sign", "u", "greater_than_sign", "greater_than_sign")
+            assert desk.metadata(second)["priority"] == "P2"
+        await room.until(lambda: desk.metadata(second)["priority"] == "P0")
+        assert desk.became() == {first: "a duplicate", second: ""}
+        with slow_disk(desk):
+            await room.press("p", "1", "u", "less_than_sign")
+            assert desk.became()[second] == ""
+        await room.until(lambda: desk.metadata(second)["priority"] == "P1")
+        assert desk.became() == {first: "a duplicate", second: ""}
+        with slow_disk(desk):
+            await room.press("a", "3", "less_than_sign")  # the last one: the cursor has nowhere to go
+        await room.sees("archived already")
+        assert (desk.became()[second], desk.metadata(second)["priority"]) == ("a stale", "P1")
+
+
+async def test_undo_behind_a_change_that_fails_takes_nothing_older_back(desk: Desk, open_room: Any) -> None:
+    first, second = desk.add("a lamp is dim", age=3.0), desk.add("a door stays open")
+    desk.add("a tap drips")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "3 open" in room.text)
+        await room.press("5", "g", "enter", "a", "1")
+        await room.until(lambda: desk.became()[first] == "a duplicate")
+        record = nodes.find(desk.store.layout.memory, [second])[second][1]
+        record["metadata"] |= {"status": "archived", "archive_reason": "elsewhere"}
+        with slow_disk(desk) as fd:
+            await room.press("greater_than_sign", "u")
+            files.append_locked(fd, raw_json.line(record))  # somebody else was quicker
+        await room.sees("nothing was undone")
+        assert desk.became()[first] == "a duplicate"
+        await room.press("u")
+        await room.until(lambda: desk.became()[first] == "")
+
+
+async def test_escape_drops_what_waits_for_an_undo_and_gives_the_keys_back(desk: Desk, open_room: Any) -> None:
+    first, second = desk.add("a lamp is dim", age=3.0), desk.add("a door stays open")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "2 open" in room.text)
+        await room.press("5", "g", "enter", "a", "1")
+        await room.until(lambda: desk.became()[first] == "a duplicate")
+        with slow_disk(desk):
+            await room.press("u", "p", "1", "j")
+            await room.sees("esc drops them")
+            await room.press("escape", "escape")
+            assert room.app.screen is room.app.room
+        await room.until(lambda: desk.became() == {first: "", second: ""})
 
 
 async def test_a_verdict_that_waits_for_its_digit_is_kept_where_the_room_is_left(desk: Desk, open_room: Any) -> None:

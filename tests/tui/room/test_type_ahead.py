@@ -16,6 +16,7 @@ from textual.events import Key
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.requests.memory import CreateNode
+from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.patches import type_ahead
 
@@ -71,6 +72,17 @@ def test_no_key_behind_an_enter_reaches_the_form_that_it_sent(
     assert _objectives(state) == objectives
     terminal.press("q")
     assert terminal.end() == 0
+
+
+def test_what_was_typed_last_is_saved_before_the_room_is_gone(state: Path, terminals: list[Terminal]) -> None:
+    terminals.append(terminal := Terminal(state))
+    terminal.wait_for("something noticed")
+    with files.locked_log(Layout(state).memory):  # the disk takes its time
+        os.write(terminal.fd, b"5a1q")
+        terminal.wait_for("saving the last changes")
+        assert not _reasons(state)
+    assert terminal.end() == 0
+    assert _reasons(state) == ["duplicate"]
 
 
 def test_a_digit_behind_a_verdict_is_taken_before_its_question_is_seen(state: Path, terminals: list[Terminal]) -> None:

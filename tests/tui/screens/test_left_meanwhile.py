@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,24 +16,9 @@ from lumen_tui.model.relay import Box
 from lumen_tui.model.requests.base import Request
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.kit import jobs
-from lumen_tui.tui.kit.sheets import act
-from lumen_tui.tui.panes.base import NOTHING
 from lumen_tui.tui.screens.relays import RelayScreen
-from lumen_tui.tui.theme import NO_APPEARANCE
 
 _PASSES = 24  # of the event loop, in which a screen that was left takes its widgets away
-
-
-class Said:
-    """A room's line."""
-
-    snapshot = NOTHING
-
-    def __init__(self) -> None:
-        self.texts: list[tuple[str, bool]] = []
-
-    def say(self, text: str, bad: bool = False) -> None:
-        self.texts.append((text, bad))
 
 
 @pytest.fixture
@@ -74,27 +58,6 @@ async def test_an_answer_that_comes_while_a_screen_goes_ends_nothing(
                 await asyncio.sleep(0)
         assert app._exception is None and app.is_running
         await pilot.pause()
-
-
-@pytest.mark.parametrize("passes", [0, 2, _PASSES])
-@pytest.mark.parametrize("refused", [False, True])
-async def test_what_an_action_did_is_told_in_the_room_where_its_sheet_was_left(
-    room: Any, port: RemotePort, answer: Callable[[], Any], passes: int, refused: bool
-) -> None:
-    async with room(RelayScreen(port, 1.0, list[Box])) as (app, _):
-        app.host = SimpleNamespace(room=Said(), clock=lambda: 1.0, look=NO_APPEARANCE)
-        screen = await opened(app, port)
-        screen.run_worker(act(screen, port, "undo"))
-        for _ in range(_PASSES):
-            await asyncio.sleep(0)
-        screen.dismiss(None)
-        for _ in range(passes):
-            await asyncio.sleep(0)
-        answer().set_result((None, "nothing to undo") if refused else (Done("undone"), ""))
-        for _ in range(_PASSES):
-            await asyncio.sleep(0)
-        assert app.host.room.texts == [("nothing to undo", True) if refused else ("undone", False)]
-        assert app._exception is None
 
 
 async def test_a_sheet_says_the_same_of_a_failure_as_the_room(room: Any, port: RemotePort) -> None:
