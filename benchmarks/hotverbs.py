@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import sysconfig
@@ -22,6 +23,8 @@ BARE = (
 )
 PARSE_ALL = "import json,sys\nn=0\nfor line in open(sys.argv[1]):\n    n += not json.loads(line).get('read')\nprint(n)"
 # wait4 would report the parent's peak where that is higher: the program reads its own from /proc at its end.
+_HELLO = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%s,"clientInfo":{"name":"bench"}}}'
+HELLOS = {kind: f"{_HELLO % version}\n".encode() for kind, version in (("mcp", '"2025-11-25"'), ("acp", "1"))}
 PEAK = "\nsys.stderr.write([line for line in open('/proc/self/status') if line[:6] == 'VmHWM:'][0])"
 
 
@@ -110,6 +113,28 @@ def _inbox_rows(layout: Layout, runs: int) -> Iterator[Row]:
         yield Row("G7", f"{name}, peak", held, "MiB", 25 * goal, False, other, loop_peak)
 
 
+def _server_rows(root: Path, runs: int) -> Iterator[Row]:
+    """Yield the CPU time until a server that an editor starts has answered; a busy machine changes it little."""
+    program = Path(sys.executable).with_name("lumen-tui")
+    if not program.exists():
+        yield Row(
+            "P5", "first answer of a server on its pipes", skipped="lumen-tui is not installed beside this python"
+        )
+        return
+    bare = share([_cpu([sys.executable, "-c", "pass"], b"") for _ in range(runs)], 50)
+    for kind, hello in HELLOS.items():
+        taken = [_cpu([str(program), kind, "--state", str(root)], hello) for _ in range(runs)]
+        yield Row("P5", f"{kind}: first answer, CPU, p50", share(taken, 50), "ms", 60, False, "python -c pass", bare)
+
+
+def _cpu(command: list[str], given: bytes) -> float:
+    """Return the CPU time in ms of a program that reads `given` and ends."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, input=given, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
+
+
 def measure(folder: Path, newest: float, *, runs: int) -> Iterator[Row]:
     """Yield `signal` and `inbox` beside the interpreter alone and a plain loop over the same file."""
     if reason := missing():
@@ -120,3 +145,4 @@ def measure(folder: Path, newest: float, *, runs: int) -> Iterator[Row]:
     yield from _signal_rows(layout.root, runs)
     _read_most(layout)
     yield from _inbox_rows(layout, max(5, runs // 4))
+    yield from _server_rows(layout.root, max(5, runs // 4))

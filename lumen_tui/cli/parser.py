@@ -53,7 +53,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "tools": ("tool",),
     "operator": ("operator",),
     "access": ("access",),
-    "servers": ("mcp", "serve"),
+    "servers": ("mcp", "acp", "serve"),
     "hooks": ("hook", "hooks"),
     "exchange": ("import", "export"),
     "agentfile": ("af",),

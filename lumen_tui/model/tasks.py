@@ -13,6 +13,8 @@ from msgspec import Struct, field, structs
 from lumen_tui.model.acceptance import Acceptance, Verdict
 
 TIERS = ("haiku", "sonnet", "opus")
+STEP_LIMIT = "step limit reached"  # as the reason begins of a task that ended at its limit of tool calls
+DECLINED = "the model declined to do this"  # in the reason of one whose model would not
 _SAME = 60  # characters by which two texts are taken for the same: a later one may be cut
 
 

@@ -59,6 +59,7 @@ class IncomingCall:
         self.params = params
         self.who = who
         self.cancelled = threading.Event()
+        self.after: Callable[[], None] | None = None  # done when the answer was sent, unless it is an error
 
     def must_may(self, scope: Scope) -> None:
         """Refuse a program without a scope."""
@@ -251,6 +252,8 @@ class JsonRpcServer(ABC):
             answer = error_of(call.id, JsonRpcError(INTERNAL_ERROR, text))
         self.close_call(call)
         self.finish(call, answer)
+        if call.after is not None and "error" not in answer:
+            call.after()
 
     def finish(self, call: IncomingCall, answer: Message) -> None:
         """Send the answer to a request, unless the client wants it no more."""

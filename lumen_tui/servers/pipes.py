@@ -13,19 +13,23 @@ from lumen_tui.servers.access import AccessRefused, on_stdio
 from lumen_tui.storage.layout import Layout, distrust
 
 
-def mcp(root: str, name: str, scopes: Sequence[str]) -> int:
-    """Serve MCP on stdin and stdout until the client closes them; return the exit code, 2 where it may not connect.
+def serve(kind: str, root: str, name: str, scopes: Sequence[str]) -> int:
+    """Serve `mcp` or `acp` on stdin and stdout until the client closes them; return the exit code.
 
-    ValueError for an unknown scope.
+    It is 2 for a program that may not connect. ValueError for an unknown scope.
     """
-    from lumen_tui.servers.mcp.stdio import serve
-
     try:
-        principal = _principal(Path(root), "mcp", name, scopes)
+        principal = _principal(Path(root), kind, name, scopes)
     except AccessRefused as error:
         print(f"lumen-tui: {error}", file=sys.stderr)  # noqa: T201 - stdout is the protocol's
         return 2
-    return serve(Path(root), principal)
+    if kind == "acp":
+        from lumen_tui.servers.acp import stdio as acp
+
+        return acp.serve(Path(root), principal)
+    from lumen_tui.servers.mcp import stdio as mcp
+
+    return mcp.serve(Path(root), principal)
 
 
 def _principal(root: Path, kind: str, name: str, scopes: Sequence[str]) -> Callable[[str], Principal]:

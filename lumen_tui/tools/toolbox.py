@@ -14,7 +14,7 @@ from lumen_tui.model import renamed
 from lumen_tui.model.approvals import COMMANDS, AllowRule, moving, reach_words
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import Role, ToolRule
-from lumen_tui.model.tasks import Spec
+from lumen_tui.model.tasks import STEP_LIMIT, Spec
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.toolservers import BETWEEN
 from lumen_tui.storage.files import StoreError
@@ -304,7 +304,7 @@ class Toolbox:
     def _refuse(self, error: Exception) -> ToolResult:
         self._refused += 1
         if self._past.steps - self.rules.max_steps > GRACE_STEPS:
-            raise StepLimit(f"step limit reached ({self.rules.max_steps}/{self.rules.max_steps})")
+            raise StepLimit(f"{STEP_LIMIT} ({self.rules.max_steps}/{self.rules.max_steps})")
         if self._refused >= _MOST_REFUSED:
             raise Stuck(f"{self._refused} calls in a row were refused, the last because {one_line(str(error), 200)}")
         return msgspec.structs.replace(_failed(self._context, error), refused=True)

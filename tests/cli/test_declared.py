@@ -94,6 +94,7 @@ NO_REQUEST = {
     ("completions",),
     ("mcp",),
     ("serve",),
+    ("acp",),
 }
 
 

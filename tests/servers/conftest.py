@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from lumen_apiserver import ApiServer
+from lumen_editor import Office
 from lumen_folder import StateFolder
 from lumen_questions import put_call
 
@@ -53,3 +55,16 @@ def asked(connected: Connected) -> Callable[..., Approval]:
         return connected.ask(task, command, **more)
 
     return put
+
+
+@pytest.fixture
+def office(tmp_path: Path, api: ApiServer) -> Iterator[Office]:
+    made = Office(tmp_path, api.openai_env)
+    yield made
+    made.clean()
+
+
+@pytest.fixture
+def running(office: Office) -> Office:
+    office.start_engine()
+    return office

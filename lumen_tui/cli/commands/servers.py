@@ -1,4 +1,7 @@
-"""`mcp`, `serve`: servers for other programs, on stdin and stdout or over HTTP. Plain `mcp` is in `cli.fast.hot`."""
+"""`mcp`, `acp`, `serve`: servers for other programs, on stdin and stdout or over HTTP.
+
+Plain `mcp` and `acp` are in `cli.fast.hot`.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,28 @@ from lumen_tui.cli.session import Session
 from lumen_tui.model.access import HTTP_PORT, READS, Scope
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import CommandGroup
+    from lumen_tui.cli.parser import CommandGroup, Parser
 
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    mcp = commands.add(
-        "mcp", run_mcp, "Serve the agent to an editor or another agent: MCP on stdin and stdout.", "mcp --scope read"
-    )
-    mcp.add_argument(
+    mcp = "Serve the agent to an editor or another agent: MCP on stdin and stdout."
+    acp = "Let an editor give tasks and answer approvals: ACP on stdin and stdout."
+    _declare_program(commands.add("mcp", run_mcp, mcp, "mcp --scope read"))
+    _declare_program(commands.add("acp", run_acp, acp, "acp --scope read --scope act --scope approve"))
+    _declare_serve(commands)
+
+
+def _declare_program(command: Parser) -> None:
+    """Add what is asked of a server on its own pipes: who the program is and what it may do."""
+    command.add_argument(
         "--scope",
         action="append",
         choices=tuple(Scope),
         metavar="SCOPE",
         help=f"what the program may do: {', '.join(Scope)}; may be repeated [read and act]",
     )
-    mcp.add_argument("--name", default="", help="what journals call the program [what it calls itself]")
-    _declare_serve(commands)
+    command.add_argument("--name", default="", help="what journals call the program [what it calls itself]")
 
 
 def _declare_serve(commands: CommandGroup) -> None:
@@ -45,9 +53,17 @@ def _declare_serve(commands: CommandGroup) -> None:
 
 
 def run_mcp(session: Session, args: Namespace) -> int:
+    return _run_on_pipes("mcp", session, args)
+
+
+def run_acp(session: Session, args: Namespace) -> int:
+    return _run_on_pipes("acp", session, args)
+
+
+def _run_on_pipes(kind: str, session: Session, args: Namespace) -> int:
     from lumen_tui.servers import pipes
 
-    return pipes.mcp(os.fspath(session.root), args.name, args.scope or ())
+    return pipes.serve(kind, os.fspath(session.root), args.name, args.scope or ())
 
 
 def run_serve(session: Session, args: Namespace) -> int:

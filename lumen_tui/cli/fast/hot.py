@@ -222,8 +222,8 @@ def _hook(argv: list[str], state: dict[str, str]) -> int | None:
     return hook.run(argv, state)
 
 
-def _mcp(argv: list[str], state: dict[str, str]) -> int:
-    """Serve MCP on stdin and stdout. ValueError for anything but plain options."""
+def _serve(kind: str, argv: list[str], state: dict[str, str]) -> int:
+    """Serve a protocol on stdin and stdout. ValueError for anything but plain options."""
     options: dict[str, str] = {}
     scopes: list[str] = []
     remaining = iter(argv)
@@ -236,10 +236,18 @@ def _mcp(argv: list[str], state: dict[str, str]) -> int:
             raise ValueError(word)
     from lumen_tui.servers import pipes
 
-    return pipes.mcp(_root(options, state), options.get("name", ""), scopes)
+    return pipes.serve(kind, _root(options, state), options.get("name", ""), scopes)
+
+
+def _mcp(argv: list[str], state: dict[str, str]) -> int:
+    return _serve("mcp", argv, state)
+
+
+def _acp(argv: list[str], state: dict[str, str]) -> int:
+    return _serve("acp", argv, state)
 
 
 _VERBS = {
     "signal": _signal, "create": _create, "inbox": _inbox, "checkpoint": _checkpoint, "ready": _ready, "hook": _hook,
-    "search": _search, "mcp": _mcp,
+    "search": _search, "mcp": _mcp, "acp": _acp,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from lumen_tui.model.config import ModelsConfig
-from lumen_tui.model.tasks import Usage
+from lumen_tui.model.tasks import DECLINED, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import (
     Conversation,
@@ -60,7 +60,7 @@ _ASKED_ONCE = ("astext", "announced")  # of these, the second one ends the task
 _STOP_REASONS = {
     "length": "the model's answers were cut at the length limit again and again: ask for less at a time",
     "pause": "the model paused again and again",
-    "refusal": "the model declined to do this",
+    "refusal": DECLINED,
     "window": "the conversation no longer fits the model: give a narrower objective",
     "tool": "the model said that it calls a tool, and called none",
     "empty": "the model's answers were empty again and again",

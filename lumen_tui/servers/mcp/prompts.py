@@ -11,6 +11,7 @@ from lumen_tui.model.access import Scope
 from lumen_tui.model.fences import fence
 from lumen_tui.model.roles import Role
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.servers import wording
 from lumen_tui.servers.catalogue import Counter, OperationError
 from lumen_tui.servers.jsonrpc import Result, invalid
 from lumen_tui.servers.mcp import resources
@@ -32,17 +33,9 @@ class Prompt(Struct, frozen=True):
 
 def _briefing(counter: Counter, exchange: Exchange, values: dict[str, str]) -> str:
     document = counter.invoke(exchange.who, "briefing", {"work": values["work"]})
-    lines = [str(document["title"])]
-    for section in _entries(document["sections"]):
-        lines += ["", str(section["name"])]
-        lines += [f"- {hit['ref']}: {one_line(str(hit['excerpt']), _ENTRY)}" for hit in _entries(section["hits"])]
-    known = "\n".join(lines) if len(lines) > 1 else "Nothing is known of it yet."
+    known = wording.briefing(document) or "Nothing is known of it yet."
     ask = "Read what is known of it first. Say what of it matters here, what may be out of date, and what to check."
     return f"I am about to work on this: {values['work']}\n\n{ask}\n\n{fence(known, 'briefing')}"
-
-
-def _entries(value: object) -> list[dict[str, object]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, (list, tuple)) else []
 
 
 def _unit(counter: Counter, exchange: Exchange, values: dict[str, str]) -> str:

@@ -1,0 +1,1 @@
+"""The ACP server: editors that drive tasks and answer approvals."""
