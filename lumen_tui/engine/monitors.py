@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from lumen_tui.actions import roles as actions
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.mail.outbox import settle
 from lumen_tui.model import budget, ids, times
-from lumen_tui.model.approvals import BY_END, EXPIRED, Approval, Decision
+from lumen_tui.model.approvals import BY_END, EXPIRED, SEND_MAIL, Approval, Decision
 from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
@@ -88,7 +89,7 @@ class ApprovalMonitor:
         self._report(request, answer, now)
 
     def _deliver(self, request: Approval, now: float) -> None:
-        """Send the main agent the answer to its question, once: as an order where it is the operator's.
+        """Send the main agent the answer to its question, once: as an order where it is the operator's; or its mail.
 
         The signals' ids follow from the question's, so that a kill between sending and noting that sends none twice.
         """
@@ -96,6 +97,11 @@ class ApprovalMonitor:
         if answer is None and now >= request.expires:
             answer = approvals.expire(self._layout, request, now)
         if answer is None or approvals.take(self._layout, request, request.attempt, now) is None:
+            return
+        if request.tool == SEND_MAIL:
+            settle(self._layout, request, answer, now)
+            self._report(request, answer, now)
+            approvals.archive(self._layout, request.id)
             return
         name = load_config(self._layout)[0].agent.name
         asked = Signal(

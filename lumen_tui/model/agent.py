@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct, field
 
+from lumen_tui.model.approvals import SEND_MAIL
 from lumen_tui.model.loop import Artifact, Health, LeftOut
 from lumen_tui.model.roles import BLOCK_TOOLS, PLANNING_TOOLS, Role
 
@@ -21,6 +22,7 @@ TOOLS = (
     "propose",
     "schedule",
     "unschedule",
+    SEND_MAIL,
     "sleep",
     "escalate",
     "deposit",

@@ -17,6 +17,7 @@ BY_END = "engine"  # who decided where the task ended first
 EXPIRED = "expired"  # as `ended` of a decision
 ASK = "ask_operator"  # the tool whose calls are questions
 MOST_QUESTIONS = 5  # of one task
+SEND_MAIL = "send_mail"  # the tool whose calls are messages; they wait without the loop that made them
 COMMANDS = ("shell", "shell_start")  # tools that run a command line
 ROLE, TASK = "role", "task"  # how far a rule that "allow always" saves goes
 SCOPES = (ROLE, TASK)
@@ -123,11 +124,19 @@ def canonical(tool: str, arguments: dict[str, object]) -> bytes:
 
 
 def whole_call(request: Approval) -> str:
-    """Return the command or the address, every character of it; of other tools the call as JSON."""
+    """Return the command, the address or the message, every character of it; of other tools the call as JSON."""
+    if request.tool == SEND_MAIL:
+        return _message(request.arguments)
     argument = request.arguments.get(_WHOLE.get(request.tool, ""))
     if isinstance(argument, str) and argument:
         return argument
     return canonical(request.tool, request.arguments).decode()
+
+
+def _message(arguments: dict[str, object]) -> str:
+    """Return a message as it is read: each other argument on a line of its own, then the text."""
+    heads = [f"{name.replace('_', ' ')}: {value}" for name, value in arguments.items() if name != "text" and value]
+    return "\n".join([*heads, "", str(arguments.get("text", ""))])
 
 
 def call_hash(tool: str, arguments: dict[str, object]) -> str:

@@ -13,7 +13,11 @@ from lumen_tui.model.notify_config import Patience, SecretReference
 from lumen_tui.model.problem import Problem
 
 RECEIVED, ANSWERED, REFUSED, AUTOMATIC, HELD = "received", "answered", "refused", "automatic", "held"
+QUEUED, SENDING, SENT, FAILED, UNSENT = "queued", "sending", "sent", "failed", "not sent"  # of what the agent sends
+LEAVING = (QUEUED, SENDING, SENT, FAILED, UNSENT)
 _ADDRESS = r"[^\s@<>,;:\"()\[\]\\]+@[A-Za-z0-9.-]+"
+_MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,250}>")
+_MOST_REFERENCES = 20  # of a thread: its first message and the newest
 _TOKEN = re.compile(rf"lumen-[A-Za-z0-9_-]{{{TOKEN_BYTES * 4 // 3}}}(?![A-Za-z0-9_-])")
 _FROM = re.compile(rf"(?:[^<>@]*<\s*)?({_ADDRESS})\s*>?\s*")
 _HOST = r"[A-Za-z0-9.-]+|\[::1\]"
@@ -42,10 +46,16 @@ class MailConfig(Struct, frozen=True, forbid_unknown_fields=True):
     most_mb: Annotated[float, Meta(gt=0, le=100)] = 10.0  # of one message that comes in
     day_mb: Annotated[float, Meta(gt=0, le=100_000)] = 200.0  # of all that come in within a day (UTC)
     per_hour: Annotated[int, Meta(ge=1, le=10_000)] = 30  # messages that become signals; more are kept and listed
+    out_per_day: Annotated[int, Meta(ge=0, le=10_000)] = 20  # messages that the agent sends
+
+    @property
+    def sends(self) -> bool:
+        """Whether the agent can send mail."""
+        return bool(self.smtp and self.address and self.out_per_day)
 
 
 class MailLine(Struct, frozen=True, omit_defaults=True):
-    """mail.jsonl: what became of one message that came in. Its texts are others' words."""
+    """mail.jsonl: what became of one message; of one that the agent sends each step. Its texts are others' words."""
 
     id: str
     at: str
@@ -56,12 +66,29 @@ class MailLine(Struct, frozen=True, omit_defaults=True):
     attachments: tuple[str, ...] = ()  # names of files beside it
     signal: str = ""
     why: str = ""
+    to: str = ""  # of one that the agent sends
+    message_id: str = ""
+    references: str = ""  # the thread up to it
     schema: int = 1
 
     @property
     def words(self) -> str:
         """What became of it, and why."""
         return f"{self.outcome}: {self.why}" if self.why else self.outcome
+
+
+class OutgoingMail(Struct, frozen=True, omit_defaults=True):
+    """mail/out/<id>.json: a message that the agent may send and that was not sent yet."""
+
+    id: str
+    to: str
+    subject: str
+    text: str
+    at: str
+    message_id: str
+    in_reply_to: str = ""
+    references: str = ""
+    schema: int = 1
 
 
 class MailSource(Struct, frozen=True, omit_defaults=True):
@@ -101,6 +128,7 @@ class Letter(NamedTuple):
     text: str
     attachments: tuple[Attachment, ...]
     automatic: bool  # sent by a program: what answers it would make a loop
+    references: str = ""
 
     @property
     def token(self) -> str:
@@ -113,6 +141,23 @@ class Letter(NamedTuple):
         """The first line that is not quoted: what a reply says."""
         lines = (line.strip() for line in self.text.splitlines())
         return next((line for line in lines if line and not line.startswith(">") and not _TOKEN.search(line)), "")
+
+
+def message_ids(header: str) -> list[str]:
+    """Return the ids of messages that stand in a header, in order; anything else in it is left out."""
+    return _MESSAGE_ID.findall(header[:8000])
+
+
+def thread_of(references: str, message_id: str) -> str:
+    """Return References for what answers a message (RFC 5322, 3.6.4), bounded."""
+    known = [each for each in message_ids(references) if each != message_id]
+    newest = [*known[:1], *known[1:][-(_MOST_REFERENCES - 2) :], *message_ids(message_id)[:1]]
+    return " ".join(newest)
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is one plain address."""
+    return len(text) <= 254 and re.fullmatch(_ADDRESS, text) is not None and text.isascii()
 
 
 def sender_of(header: str) -> str:

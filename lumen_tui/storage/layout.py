@@ -32,6 +32,7 @@ FOLDERS = (
     "mail",
     "mail/new",
     "mail/kept",
+    "mail/out",
     "custom-tools",
     "accepted",
     "accepted/definitions",
@@ -154,6 +155,7 @@ class Layout:
         self.mail_new = root / "mail" / "new"  # what came in and was not dealt with yet
         self.mail_imap = root / "mail" / "imap.json"
         self.mail_maildir = root / "mail" / "maildir.json"
+        self.mail_out = root / "mail" / "out"  # what the agent may send and was not sent yet
         self.mail_kept = root / "mail" / "kept"  # a folder for each message, with what came with it
         self.answers = root / "answers.jsonl"  # hashes of tokens that answer from elsewhere, and what became of them
         self._name_evolved(root, root / "evolved")

@@ -105,6 +105,7 @@ class ApprovalRequest(Struct, frozen=True):
     rule: str = ""  # the narrow rule that "allow always" would save; empty where there is none
     folder: str = ""  # a command's own folder, part of that rule
     unsandboxed: bool = False  # it would run without a sandbox
+    lasting: bool = False  # it is left for a person: the engine carries it out, and nobody waits here
 
 
 class ApprovalReply(Struct, frozen=True):
@@ -113,6 +114,7 @@ class ApprovalReply(Struct, frozen=True):
     allowed: bool
     reason: str = ""
     by: str = ""
+    left: str = ""  # the id under which the call was left for a person
 
 
 class Question(Struct, frozen=True):

@@ -31,6 +31,7 @@ _LOOK = 0.1  # seconds between two looks for an answer
 _MOST_TURNS = 1000  # times that one task may ask about the very same call
 _SUMMARY = 300  # characters of a call on one line
 _SAID = 600  # characters
+_LEFT = 24 * 3600.0  # seconds for which a call waits for which nobody waits
 _OTHER_CALL = "the answer on file is for another call: it counts as no"
 _MOST_BYTES = 64 * 1024 * 1024  # of one file; of a larger one its size and time count
 
@@ -127,6 +128,8 @@ class ApprovalClient(Waiting):
         An answer that was given while no worker waited for it counts, once. A call that was refused stays refused.
         """
         call = call_hash(request.tool, request.arguments)
+        if request.lasting:
+            return self._leave(request, call)
         outdated: set[str] = set()
         asked = request.reason
         while True:
@@ -142,6 +145,18 @@ class ApprovalClient(Waiting):
             reason = f"{changed} was changed after it was asked and allowed"
             self._events.event("note", f"not begun: {reason}; asks again")
             request = msgspec.structs.replace(request, reason=f"{reason}: look at it again. {asked}")
+
+    def _leave(self, request: ApprovalRequest, call: str) -> ApprovalReply:
+        """Put a call on file that the engine carries out once a person has allowed it."""
+        approval = self._open(request, call, set())
+        answer = approvals.decision(self._layout, approval.id)
+        if answer is not None and not answer.allowed:
+            return settled(answer, call)
+        until = iso(self._world.now() + _LEFT)
+        with self._world.stopper.guard():
+            approvals.ask(self._layout, msgspec.structs.replace(approval, lasting=True, expires_at=until))
+        self._events.event("note", f"left for a person: {approval.summary}", tool=request.tool, approval=approval.id)
+        return ApprovalReply(allowed=False, left=approval.id)
 
     def _wait_for_answer(self, approval: Approval) -> Decision:
         text = f"waits for a person: {approval.summary}"

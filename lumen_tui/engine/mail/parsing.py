@@ -11,7 +11,7 @@ from email.message import Message
 from email.parser import BytesParser
 from email.policy import compat32
 
-from lumen_tui.model.mail import Attachment, Letter, sender_of
+from lumen_tui.model.mail import Attachment, Letter, message_ids, sender_of
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tools.html import text_of
 from lumen_tui.tools.web_fetch import CHARSETS
@@ -21,6 +21,7 @@ _MOST_PARTS, _MOST_DEPTH, _MOST_ATTACHMENTS = 200, 10, 20
 _MOST_HTML = 1024 * 1024  # characters
 _HTML_SECONDS = 5.0
 _SUBJECT = 200  # characters
+_PROGRAMS = ("x-autoreply", "x-autorespond", "x-loop", "x-auto-response-suppress", "feedback-id")  # headers of theirs
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _BREAK = re.compile(rb"\r?\n\r?\n")
 
@@ -45,10 +46,11 @@ def parse(raw: bytes) -> Letter:
     return Letter(
         sender=sender_of(_decoded(_all(message, "From"))),
         subject=one_line(_decoded(_all(message, "Subject")), _SUBJECT),
-        message_id=one_line(_all(message, "Message-ID"), 300),
+        message_id=next(iter(message_ids(_all(message, "Message-ID"))), ""),
         text=text,
         attachments=attachments,
         automatic=_is_automatic(message),
+        references=" ".join(message_ids(_all(message, "References") or _all(message, "In-Reply-To"))),
     )
 
 
@@ -61,7 +63,7 @@ def _is_automatic(message: Message) -> bool:
     """Return whether a program sent it (RFC 3834), a list, or whoever reports that something could not be delivered."""
     auto = _all(message, "Auto-Submitted").strip().lower()
     bulk = _all(message, "Precedence").strip().lower() in ("bulk", "list", "junk", "auto_reply")
-    listed = any(message[name] is not None for name in ("List-Id", "X-Autoreply", "X-Loop", "X-Auto-Response-Suppress"))
+    listed = any(name.lower().startswith("list-") or name.lower() in _PROGRAMS for name in message)
     bounced = _all(message, "Return-Path").strip() == "<>" or message.get_content_type() == "multipart/report"
     return bool(auto and not auto.startswith("no")) or bulk or listed or bounced
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.mail.outbox import Outbox
 from lumen_tui.engine.mail.sweeping import sweep_mail
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
@@ -182,6 +183,7 @@ class MailPlaces:
         self._clock = clock
         self._log = log
         self._notes: deque[str] = deque(maxlen=_MOST_NOTES)
+        self._outbox = Outbox(store.layout, clock, self._notes.append)
         self._followers: dict[str, PlaceFollower] = {}
         self._settings: object = None
 
@@ -192,6 +194,7 @@ class MailPlaces:
         if settings != self._settings:
             self._settings = settings
             self._follow(Intake(self._store, self._clock, config, operator, self._notes.append))
+        self._outbox.poll(config, now)
         while self._notes:
             self._log.add("mail", self._notes.popleft(), now)
 
@@ -207,6 +210,7 @@ class MailPlaces:
             follower.end()
         for follower in self._followers.values():
             follower.join(_FAREWELL)
+        self._outbox.close(_FAREWELL)
 
     def _follow(self, intake: Intake) -> None:
         before, self._followers = self._followers, {}

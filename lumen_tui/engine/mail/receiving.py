@@ -14,7 +14,7 @@ from lumen_tui.engine.mail.parsing import BadMessage, parse
 from lumen_tui.model import ids, times
 from lumen_tui.model.answers import Refusal
 from lumen_tui.model.config import Config
-from lumen_tui.model.mail import ANSWERED, AUTOMATIC, HELD, RECEIVED, REFUSED, Letter, MailLine
+from lumen_tui.model.mail import ANSWERED, AUTOMATIC, HELD, LEAVING, RECEIVED, REFUSED, Letter, MailLine
 from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, locks
@@ -89,6 +89,8 @@ def _judged(
         line,
         sender=one_line(letter.sender, 200),
         subject=clear,
+        message_id=letter.message_id,
+        references=letter.references,
         attachments=tuple(attachment.name for attachment in letter.attachments),
     )
     _keep(store, name, _parts(letter, raw))
@@ -120,6 +122,8 @@ def _outcome(
         return AUTOMATIC, "a program sent it: it is kept, and nobody is told"
     if letter.sender and letter.sender == rules.address.lower():
         return AUTOMATIC, "it says that it comes from the agent itself"
+    if letter.message_id and any(line.outcome in LEAVING and line.message_id == letter.message_id for line in known):
+        return AUTOMATIC, "it is a message of the agent's own that came back"
     if letter.token:
         return _answered(store, name, letter, config, operator, now)
     recent = [line for line in known if line.outcome == RECEIVED and now - times.epoch(line.at) < times.HOUR]

@@ -6,6 +6,7 @@ from lumen_tui.model.agent import ROLE, Act
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.agent.escalation import ESCALATE, KIND, reason_of
 from lumen_tui.tools.agent.giving import CANCEL_TASK, CREATE_TASK, RETRY_TASK
+from lumen_tui.tools.agent.mailing import SEND
 from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL
 from lumen_tui.tools.agent.overview import LIST_DISCOVERIES, LIST_TASKS, LIST_UNITS, READ_TASK, READ_UNIT
 from lumen_tui.tools.agent.report import DEPOSIT, SLEEP
@@ -32,7 +33,7 @@ PLANNING: dict[str, AnyTool] = {
 }
 AGENT_TOOLS: dict[str, AnyTool] = {
     tool.name: tool
-    for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SLEEP, ESCALATE, DEPOSIT)
+    for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SEND, SLEEP, ESCALATE, DEPOSIT)
 }
 
 

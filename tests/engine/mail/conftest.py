@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
-import socket
 import ssl
 import sys
 import time
 from collections.abc import Iterator
-from email import message_from_bytes
 from email.message import EmailMessage, Message
 from pathlib import Path
 
 import pytest
-from aiosmtpd.controller import Controller
+from lumen_smtp import Post, posting
 from lumen_until import AwaitedInLoop
 
 from lumen_tui.__main__ import main
@@ -29,37 +27,17 @@ ANA = "ana@example.org"
 AGENT = "lumen@example.org"
 
 
-class Post:
-    """What aiosmtpd asks: it keeps each message, or answers with `refuse`."""
-
-    def __init__(self) -> None:
-        self.refuse = ""
-        self.letters: list[Message] = []
-        self.recipients: list[list[str]] = []
-
-    async def handle_DATA(self, server, session, envelope) -> str:  # noqa: N802 - as aiosmtpd names it
-        if self.refuse:
-            return self.refuse
-        self.letters.append(message_from_bytes(envelope.content))
-        self.recipients.append(envelope.rcpt_tos)
-        return "250 taken"
-
-    def text(self) -> str:
-        """The text of the newest letter."""
-        return self.letters[-1].get_payload(decode=True).decode()
-
-
 class Mailed(AwaitedInLoop):
     """A state folder whose engine tells by mail, and into which mail is delivered."""
 
-    def __init__(self, world, post: Post, port: int) -> None:
-        self.world, self.post, self.port = world, post, port
+    def __init__(self, world, post: Post) -> None:
+        self.world, self.post = world, post
         world.clock.wall = time.time()  # a command asks the machine
 
     def settings(self, scheme: str = "smtp", more: str = "") -> None:
         self.world.layout.config.write_text(
             f'[notify]\noperator = "ana"\n[mail]\naddress = "{AGENT}"\noperators = ["{ANA}"]\ntell = true\n'
-            f'smtp = "{scheme}://localhost:{self.port}"\n{more}'
+            f'smtp = "{scheme}://localhost:{self.post.port}"\n{more}'
         )
 
     async def beat(self, seconds: float = 0) -> None:
@@ -98,23 +76,11 @@ def reply_to(asked: Message, words: str, sender: str = ANA, **headers: str) -> E
 
 
 @pytest.fixture
-def post() -> Post:
-    return Post()
-
-
-@pytest.fixture
-def mailed(world, post: Post, request: pytest.FixtureRequest) -> Iterator[Mailed]:
-    context = None
-    if hasattr(request, "param"):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(request.getfixturevalue(request.param))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = Controller(post, hostname="127.0.0.1", port=port, ssl_context=context)
-    server.start()
-    yield Mailed(world, post, port)
-    close_threads(world)
-    server.stop()
+def mailed(world, request: pytest.FixtureRequest) -> Iterator[Mailed]:
+    certificate = request.getfixturevalue(request.param) if hasattr(request, "param") else ""
+    with posting(certificate) as post:
+        yield Mailed(world, post)
+        close_threads(world)
 
 
 def words(mailed) -> list[str]:
@@ -145,9 +111,9 @@ def close_threads(world) -> None:
 
 
 @pytest.fixture
-def inbox(world, post: Post) -> Iterator[Mailed]:
+def inbox(world) -> Iterator[Mailed]:
     """The same without a server: what comes in."""
-    made = Mailed(world, post, 1)
+    made = Mailed(world, Post())
     made.settings()
     yield made
     close_threads(world)
