@@ -13,6 +13,8 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.registry import perform
 from lumen_tui.model import times
 from lumen_tui.model.answers import (
+    CODE_GROUPS,
+    CODE_LETTERS,
     DONE,
     LONGEST,
     OFFERED,
@@ -58,23 +60,34 @@ class Answers:
     def offer(self, request: Approval, choices: Sequence[tuple[str, Verdict, str]], now: float) -> list[Offer]:
         """Return a token for each choice (label, verdict, words), its hash written down. Raise files.StoreError."""
         tokens = [f"lumen-{secrets.token_urlsafe(TOKEN_BYTES)}" for _ in choices]
-        lines = [
-            AnswerLine(
-                kind=OFFERED,
-                at=times.iso(now),
-                digest=sha256(token.encode()),
-                approval=request.id,
-                request=request_hash(request),
-                verdict=verdict,
-                words=words,
-                by=self._operator,
-                via=self._via,
-                expires=times.iso(min(request.expires, now + LONGEST)),
+        self._book.write(
+            *(
+                self._offered(request, token, verdict, words, now)
+                for token, (_, verdict, words) in zip(tokens, choices, strict=True)
             )
-            for token, (_, verdict, words) in zip(tokens, choices, strict=True)
-        ]
-        self._book.write(*lines)
+        )
         return [Offer(label, token) for token, (label, _, _) in zip(tokens, choices, strict=True)]
+
+    def offer_code(self, question: Approval, now: float) -> str:
+        """Return a code with which somebody types an answer in their own words. Raise files.StoreError."""
+        groups = ("".join(secrets.choice(CODE_LETTERS) for _ in range(4)) for _ in range(CODE_GROUPS))
+        code = "-".join(groups)
+        self._book.write(self._offered(question, code, Verdict.REPLY, "", now))
+        return code
+
+    def _offered(self, request: Approval, token: str, verdict: Verdict, words: str, now: float) -> AnswerLine:
+        return AnswerLine(
+            kind=OFFERED,
+            at=times.iso(now),
+            digest=sha256(token.encode()),
+            approval=request.id,
+            request=request_hash(request),
+            verdict=verdict,
+            words=words,
+            by=self._operator,
+            via=self._via,
+            expires=times.iso(min(request.expires, now + LONGEST)),
+        )
 
     def heard(self, message: str) -> bool:
         """Return whether a message was dealt with already."""
@@ -123,7 +136,7 @@ class Answers:
         answer = approvals.decision(self._store.layout, name) if state == TAKEN else None
         if answer is not None and (answer.via, answer.by) == (self._via, offer.by):
             return Done(summary=f"{name} had its answer when this was cut off", target=name)
-        asked = _asked(offer, request, words, read=self._via == MAIL)
+        asked = _asked(offer, request, words, read=self._via == MAIL or offer.verdict == Verdict.REPLY)
         self._note(TAKEN, offer, message, now)
         try:
             return perform(self._store, asked, by=offer.by, now=now, client=self._via, order=True)

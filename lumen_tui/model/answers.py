@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ OFFERED, TAKEN, DONE, REFUSED = "offered", "taken", "done", "refused"
 LONGEST = times.DAY  # for which a token counts, where the question does not end before
 TOKEN_BYTES = 24
 _SUMMARY = 200  # characters
+CODE_LETTERS = "abcdefghjkmnpqrstvwxyz23456789"  # none that is taken for another on a small screen
+CODE_GROUPS = 3  # of four: 58 bits, for a day at most
+_CODE = re.compile(rf"[{CODE_LETTERS}]{{4}}(-[{CODE_LETTERS}]{{4}}){{{CODE_GROUPS - 1}}}")
 
 
 class Verdict(StrEnum):
@@ -70,6 +74,13 @@ class Refusal(Exception):
     def __init__(self, name: str, text: str) -> None:
         super().__init__(f"{name}: {text}")
         self.name = name
+
+
+def code_and_words(text: str) -> tuple[str, str]:
+    """Return the code with which a typed answer begins, and the words after it; no words where it begins with none."""
+    first, *rest = text.strip().split(maxsplit=1)[:2] or [""]
+    code = first.strip(":,.").lower()
+    return (code, rest[0] if rest else "") if _CODE.fullmatch(code) else (text.strip(), "")
 
 
 def read_reply(verdict: str, request: Approval, words: str) -> tuple[str, str]:

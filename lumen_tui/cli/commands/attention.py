@@ -13,6 +13,7 @@ from lumen_tui.cli.session import Session, document, print_outcome, say, table, 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import (
     ROLE,
+    SEND_MAIL,
     AllowRule,
     Approval,
     canonical,
@@ -319,6 +320,8 @@ def run_approval(session: Session, args: Namespace) -> int:
         "hash": request.hash,
     }
     table([(name, value) for name, value in facts.items() if value])
+    if request.tool == SEND_MAIL:
+        say("\n" + whole_call(request))
     say("\n" + canonical(request.tool, request.arguments).decode())
     if request.diff:
         say("\n" + request.diff)

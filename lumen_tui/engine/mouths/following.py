@@ -15,7 +15,7 @@ from lumen_tui.engine.mouths.http import exchange, shut
 from lumen_tui.engine.mouths.ntfy import VIA, answers_fault
 from lumen_tui.engine.mouths.sending import NotSent
 from lumen_tui.model import times
-from lumen_tui.model.answers import LONGEST, Refusal
+from lumen_tui.model.answers import LONGEST, Refusal, code_and_words
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.notify_config import NtfyConfig
 from lumen_tui.model.text import one_line
@@ -25,6 +25,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.secrets import SecretMissing, resolve
 
 _SILENT = 150.0  # seconds without a line after which a stream counts as dead: ntfy sends one each 45 s
+_MOST_WORDS = 4096  # characters of a message; ntfy makes a file of more
 _MOST_LINE = 64 * 1024
 _LONGEST_PAUSE = 60.0  # seconds between two connections
 _MOST_FORGED = 60  # messages within an hour that are written down though they answer nothing
@@ -110,10 +111,12 @@ class AnswerFollower(threading.Thread):
         """Redeem what a message holds, once; whatever else it says is nothing to us."""
         if event.event != "message" or not event.id.isalnum() or len(event.id) > 64:
             return
-        token = event.message.strip()[:200]
-        if not self._answers.heard(event.id) and not (self._flooded() and not self._answers.knows(token)):
+        token, words = code_and_words(event.message[:_MOST_WORDS])
+        if not self._answers.heard(event.id) and not (self._flooded() and not self._answers.knows(token[:200])):
             try:
-                done = self._answers.redeem(token, event.id, self._clock.now())
+                done = self._answers.redeem(
+                    token[:200], event.id, self._clock.now(), f"answer: {words}" if words else ""
+                )
                 self._note(f"ntfy: {done.summary}")
             except Refusal as error:
                 self._refused(error)

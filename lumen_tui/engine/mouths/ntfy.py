@@ -84,6 +84,11 @@ class NtfySender:
             return message.body, ()
         text, choices = what_to_ask(request, message.body)
         with closing(Answers(self._store, VIA, self._operator)) as answers:
+            if request.question and _whole(request):
+                topic = resolve("notify.ntfy.answers", self._config.answers, os.environ)
+                text += (
+                    f"\n\nIn words of your own, to the topic {topic}:\n{answers.offer_code(request, now)} and the words"
+                )
             return text, answers.offer(request, choices[:_MOST_BUTTONS], now)
 
     def _buttons(self, server: str, offers: Sequence[Offer]) -> list[dict[str, object]]:
@@ -110,13 +115,18 @@ def what_to_ask(request: Approval, brief: str) -> tuple[str, list[tuple[str, Ver
 
     Where less than the whole can be shown nothing is allowed: a call can be denied, for all else there is a pointer.
     """
-    whole = (question_text if request.question else call_text)(request, _MOST_TEXT)
+    whole = _whole(request)
     if request.question:
         words = list(dict.fromkeys([*request.options, *([request.default] if request.default else [])]))
         choices = [(one_line(each, 40), Verdict.ANSWER, each) for each in words] if whole else []
         return whole or f"{brief}\n{pointer(request)}", choices
     deny = ("Deny", Verdict.DENY, "")
     return (whole, [("Allow once", Verdict.ALLOW, ""), deny]) if whole else (f"{brief}\n{pointer(request)}", [deny])
+
+
+def _whole(request: Approval) -> str:
+    """Return all of a question; empty where a message has no room for it, or something in it is masked."""
+    return (question_text if request.question else call_text)(request, _MOST_TEXT)
 
 
 def priority(message: Message) -> int:

@@ -8,7 +8,16 @@ from typing import NamedTuple
 from rich.style import Style
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.approvals import COMMANDS, Approval, Decision, canonical, no_rule, preview_rule, whole_call
+from lumen_tui.model.approvals import (
+    COMMANDS,
+    SEND_MAIL,
+    Approval,
+    Decision,
+    canonical,
+    no_rule,
+    preview_rule,
+    whole_call,
+)
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import line_count, one_line, safe
 from lumen_tui.tui import words
@@ -76,7 +85,7 @@ def call_part(
     on_branch = f" (git: {branch})" if branch else ""
     lines += said("folder", f"{request.folder}{on_branch}" if request.folder else "", width, look)
     text = _limited(whole_call(request))
-    lines += [blank(width, look), _ruled(_run_words(text), width, look), *quote(text, width, look)]
+    lines += [blank(width, look), _ruled(_run_words(request, text), width, look), *quote(text, width, look)]
     if request.diff:
         plus, minus = counts(request.diff)
         lines += [_ruled(f"what would change: +{plus} -{minus}", width, look), *diff(request.diff, width, look)]
@@ -87,7 +96,8 @@ def call_part(
 
 def _says_more(request: Approval) -> bool:
     """Return whether a call has arguments that neither the command line nor the folder shows."""
-    return whole_call(request) != _json(request) and bool(request.arguments.keys() - _SHOWN)
+    part = request.tool != SEND_MAIL and whole_call(request) != _json(request)
+    return part and bool(request.arguments.keys() - _SHOWN)
 
 
 def _json(request: Approval) -> str:
@@ -169,9 +179,10 @@ def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     return f"{state}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")
 
 
-def _run_words(text: str) -> str:
+def _run_words(request: Approval, text: str) -> str:
     count = line_count(text)
-    return "what it would run" + (f": {count:,} lines".replace(",", " ") if count > 1 else "")
+    verb = "send" if request.tool == SEND_MAIL else "run"
+    return f"what it would {verb}" + (f": {count:,} lines".replace(",", " ") if count > 1 else "")
 
 
 def whole(request: Approval) -> bool:

@@ -267,3 +267,62 @@ def test_a_token_counts_for_the_way_by_which_it_was_sent(world) -> None:
     offers = Answers(world.store, "ntfy", "ana").offer(call(world), CHOICES, world.now)
     with pytest.raises(Refusal, match=r"^forged"):
         Answers(world.store, "mail", "ana").redeem(offers[0].token, "m1", world.now)
+
+
+def typed_code(phone: Ntfy) -> str:
+    """The code for words of one's own in the newest message."""
+    return phone.messages("lumen-a-long-and-random-name")[-1]["message"].splitlines()[-1].split()[0]
+
+
+def question(world, **more: object) -> Approval:
+    return call(world, tool="ask_operator", question="Which port?", hash="h", **more)
+
+
+async def test_words_of_ones_own_answer_a_question_once(told, phone) -> None:
+    settings(told, phone)
+    request = question(told.world)
+    await asked(told, phone)
+    code = typed_code(phone)
+    phone.publish("lumen-answers", code)
+    phone.publish("lumen-answers", f"{code[:-1]}! take 1")
+    phone.publish("lumen-answers", f"  {code.upper()}:  neither, take 7070\nand tell ann ")
+    await told.until(lambda: decision(told.world, request))
+    answer = decision(told.world, request)
+    assert (answer.answer, answer.by, answer.via, answer.order) == (
+        "neither, take 7070\nand tell ann", "ana", "ntfy", True,
+    )  # fmt: skip
+    phone.publish("lumen-answers", f"{code} 8080")
+    await told.until(lambda: outcomes(told.world)[-1] == "refused replayed")
+    assert outcomes(told.world)[:2] == ["refused unclear", "refused forged"]
+    everything = b"".join(path.read_bytes() for path in told.world.root.rglob("*") if path.is_file())
+    assert code.encode() not in everything
+
+
+async def test_a_typed_number_is_the_option_of_that_number_and_a_code_expires_with_its_question(told, phone) -> None:
+    settings(told, phone)
+    request = question(told.world, options=("8080", "9090"), default="8080")
+    await asked(told, phone)
+    phone.publish("lumen-answers", f"{typed_code(phone)} 2")
+    await told.until(lambda: decision(told.world, request))
+    assert decision(told.world, request).answer == "9090"
+    late = question(told.world, id=approvals.id_for("loop-000001", "late", 2), minutes=5)
+    await told.beat(1)
+    await told.until(lambda: len(phone.messages("lumen-a-long-and-random-name")) == 2)
+    told.world.clock.pass_time(301)
+    phone.publish("lumen-answers", f"{typed_code(phone)} 1")
+    await told.until(lambda: outcomes(told.world)[-1] == "refused expired")
+    assert decision(told.world, late) is None
+
+
+async def test_a_code_answers_no_question_that_changed_and_a_call_has_none(told, phone) -> None:
+    settings(told, phone)
+    request = question(told.world)
+    await asked(told, phone)
+    path = told.world.layout.approval(request.id)
+    path.write_bytes(path.read_bytes().replace(b"Which port?", b"Delete all?"))
+    phone.publish("lumen-answers", f"{typed_code(phone)} yes")
+    await told.until(lambda: outcomes(told.world)[-1:] == ["refused changed"])
+    call(told.world, "make test")
+    await told.beat(1)
+    await told.until(lambda: len(phone.messages("lumen-a-long-and-random-name")) == 2)
+    assert "words of your own" not in phone.messages("lumen-a-long-and-random-name")[-1]["message"]

@@ -225,3 +225,13 @@ async def test_next_turns_to_the_next_approval_and_behind_the_last_one_to_what_e
         await room.press("N")
         await room.sees("Needs you: 4")
         assert room.app.screen.rows.selected.need == "failed"
+
+
+@each_row("width", [40, 80, 120])
+def test_a_mail_is_shown_as_it_is_read_and_once(width: int) -> None:
+    arguments = {"to": "bo@example.org", "subject": "The build", "text": "Hello Bo,\n\nFriday.", "reply_to": ""}
+    lines = drawn(question(tool="send_mail", arguments=arguments), width)
+    start = next(number for number, text in enumerate(lines) if text.startswith("what it would send")) + 1
+    shown = [text.rstrip() for text in lines[start : start + 6]]
+    assert shown == ["│ to: bo@example.org", "│ subject: The build", "│", "│ Hello Bo,", "│", "│ Friday."]
+    assert sum("Hello Bo" in text for text in lines) == 2  # and once in the raw call, which is expanded
