@@ -86,9 +86,8 @@ class NtfySender:
         with closing(Answers(self._store, VIA, self._operator)) as answers:
             if request.question and _whole(request):
                 topic = resolve("notify.ntfy.answers", self._config.answers, os.environ)
-                text += (
-                    f"\n\nIn words of your own, to the topic {topic}:\n{answers.offer_code(request, now)} and the words"
-                )
+                code = answers.offer_code(request, now)
+                text += f"\n\nIn words of your own, to the topic {topic}:\n{code} and the words"
             return text, answers.offer(request, choices[:_MOST_BUTTONS], now)
 
     def _buttons(self, server: str, offers: Sequence[Offer]) -> list[dict[str, object]]:
