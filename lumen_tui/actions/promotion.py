@@ -164,6 +164,18 @@ def roll_back(store: Store, request: RollBack, *, by: str, now: float) -> Done:
         return _swap(layout, PromotionStep.ROLLBACK, before, after, summary, "", by=by, now=now, reason=reason)
 
 
+def take_back(store: Store, promoted: Promotion, reason: str, *, by: str, now: float) -> Done:
+    """Roll a promotion back that is in force still; ActionError where something else was done since."""
+    layout = store.layout
+    with locks.waiting_lock(layout.lock(suites.LOCK)):
+        if champions.pointed(layout) != promoted.version or champions.ledger(layout)[-1].id != promoted.id:
+            raise ActionError("another version came into force meanwhile")
+        after = _kept(layout, promoted.parent)
+        summary = f"rolled back to {promoted.parent[:12] or _ROOT}"
+        step = PromotionStep.ROLLBACK
+        return _swap(layout, step, promoted.version, after, summary, promoted.candidate, by=by, now=now, reason=reason)
+
+
 def _back(layout: Layout, name: str) -> tuple[str, str]:
     """Return what the pointer names, and what it should name."""
     try:

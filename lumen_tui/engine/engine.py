@@ -224,7 +224,7 @@ class Engine:
         self.approvals.poll(now)
         self.schedules.poll(self.config, now, may_start=may_start and self._loops)
         supervised = self.supervisor.poll(now, may_start=may_start)
-        self.learning.note_ended(supervised.collected)
+        self.learning.note_ended(supervised.collected, now)
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
             requests.stop = self.commands.stops_after_tasks
         self.loop.poll(self.config, now, may_start=may_start and parts.loop is None)

@@ -12,6 +12,7 @@ import msgspec
 from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
+from lumen_tui.engine.evolution.canary import Canary
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -56,6 +57,7 @@ class Learning:
         self._stop = threading.Event()
         self._seen: object = None  # what `_looks` gave when the last pass began
         self._store = Store(layout.root)
+        self._canary = Canary(self._store, log)
         self._tried = set[str]()
         self._ended: _Pass | None = None
         self._reported_fault = ""  # the fault of the constitution that was reported
@@ -63,8 +65,9 @@ class Learning:
         paths = [layout.constitution, layout.approved_constitution]
         self._standing = Stamped(lambda: paths, lambda: read_constitution(layout))
 
-    def note_ended(self, ended: object) -> None:
-        """Note that sessions ended: there may be something new in their files."""
+    def note_ended(self, ended: object, now: float) -> None:
+        """Note that sessions ended: there may be something new in their files, and the canary looks at their tasks."""
+        self._canary.note_ended(ended, now)
         if ended:
             self._seen = None
 

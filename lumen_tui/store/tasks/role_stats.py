@@ -156,6 +156,17 @@ class RoleIndex:
         """Return the ids of the ended tasks that repeat another one."""
         return self._ids("retry_of = ?", task_id)
 
+    def around(self, role: str, moment: float, most: int) -> tuple[list[str], list[str]]:
+        """Return the ids of the last tasks of a role that ended before a time, and of the first ones after it."""
+        sides = (("finished <= ?", "DESC"), ("finished > ?", "ASC"))
+        queries = [
+            f"SELECT id FROM tasks WHERE role = ? AND {where} AND status IN ('done', 'failed', 'lost') "  # noqa: S608
+            f"ORDER BY finished {order}, id LIMIT ?"
+            for where, order in sides
+        ]
+        before, after = ([row[0] for row in self.db.execute(query, (role, moment, most))] for query in queries)
+        return before, after
+
     def _ids(self, where: str, value: str) -> list[str]:
         query = f"SELECT id FROM tasks WHERE {where} ORDER BY finished, id"  # noqa: S608 - one of two constants
         return [row[0] for row in self.db.execute(query, (value,))]
