@@ -44,7 +44,7 @@ def may_be_sent(name: str) -> bool:
     return name in JOURNALS or name in RECORDS or name == TRANSCRIPT or is_output(name)
 
 
-class Lease(Struct, frozen=True):
+class HostLease(Struct, frozen=True):
     """tasks/<id>/lease.json, on a host: until when the engine is known to be there, by the clock since that boot."""
 
     until: float

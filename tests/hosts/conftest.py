@@ -11,6 +11,9 @@ from lumen_apiserver import ApiServer
 from lumen_folder import StateFolder
 from lumen_scripted import Scripted
 
+pytest.importorskip("cryptography", reason="hosts need the extra of that name: pip install 'lumen-tui[hosts]'")
+
+from lumen_tui.hosts.certificates import ENGINE, HOST, Authority, Credentials
 from lumen_tui.hosts.copying import Copier
 from lumen_tui.hosts.packing import pack
 from lumen_tui.hosts.remote_task import HostFolder, RemoteTask
@@ -68,3 +71,30 @@ def server(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Scripted:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", scripted.url)
     return scripted
+
+
+class Issuer:
+    """Who vouches for the engine and its hosts, or pretends to; their files are beside its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.authority = Authority(root / "authority")
+        self.authority.create(time.time())
+
+    def give(self, name: str, kind: str = HOST) -> Credentials:
+        path = self.root / f"{kind}-{name}.pem"
+        path.write_bytes(self.authority.issue(name, kind, time.time()))
+        return Credentials(path, time.time())
+
+    def engine(self) -> Credentials:
+        return self.give("engine", ENGINE)
+
+
+@pytest.fixture
+def issuer(tmp_path: Path) -> Issuer:
+    return Issuer(tmp_path / "ours")
+
+
+@pytest.fixture
+def forger(tmp_path: Path) -> Issuer:
+    return Issuer(tmp_path / "theirs")

@@ -15,7 +15,7 @@ from lumen_remote import sent_home
 from lumen_until import until
 
 from lumen_tui.hosts.remote_task import HostFolder, OrderRefused, RemoteTask
-from lumen_tui.model.frames import HostOrder
+from lumen_tui.model.frames import HostLease, HostOrder
 from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.storage import process
 from lumen_tui.storage.clock import SystemClock
@@ -176,7 +176,7 @@ async def test_an_attempt_that_is_over_is_refused_and_a_later_one_ends_it(home, 
 async def test_a_worker_whose_lease_is_over_finishes_its_step_and_rests_until_it_is_renewed(home, host, server):
     server.script = [*STEPS, "The answer."]
     task = await host.begin(home.order(home.task("anything")))
-    over = leases.Lease(0.0, process.boot_id())
+    over = HostLease(0.0, process.boot_id())
     task.renew()
     (task.folder / leases.NAME).write_bytes(msgspec.json.encode(over))
     task._clock = _Still()
@@ -206,7 +206,7 @@ def test_a_lease_of_another_boot_or_that_cannot_be_read_is_over(tmp_path):
     leases.renew(tmp_path, 100.0)
     assert not leases.is_over(tmp_path, 100.0 + leases.SECONDS - 1)
     assert leases.is_over(tmp_path, 100.0 + leases.SECONDS)
-    (tmp_path / leases.NAME).write_bytes(msgspec.json.encode(leases.Lease(1e12, "another boot")))
+    (tmp_path / leases.NAME).write_bytes(msgspec.json.encode(HostLease(1e12, "another boot")))
     assert leases.is_over(tmp_path, 100.0)
     (tmp_path / leases.NAME).write_bytes(b"\xff{")
     assert leases.is_over(tmp_path, 100.0)

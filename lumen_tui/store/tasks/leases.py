@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.frames import Lease
+from lumen_tui.model.frames import HostLease
 from lumen_tui.storage import files, process
 
 NAME = "lease.json"
@@ -35,11 +35,11 @@ def renew(folder: Path, running: float, seconds: float = SECONDS) -> None:
         known = _read(folder)
     except (*UNDECODABLE, files.StoreError, OSError):
         known = None
-    new = Lease(running + seconds, process.boot_id())
+    new = HostLease(running + seconds, process.boot_id())
     if known is None or known.boot_id != new.boot_id or not new.until - _EARLY < known.until <= new.until:
         files.replace(folder / NAME, msgspec.json.encode(new))
 
 
-def _read(folder: Path) -> Lease | None:
+def _read(folder: Path) -> HostLease | None:
     data = files.read(folder / NAME)
-    return None if data is None else msgspec.json.decode(data, type=Lease)
+    return None if data is None else msgspec.json.decode(data, type=HostLease)
