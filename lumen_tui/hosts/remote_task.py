@@ -26,6 +26,7 @@ from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks import leases, task_records
 from lumen_tui.store.tasks.task_records import has_worker, read_json
+from lumen_tui.tools.sandbox.tiers import RESULTS
 
 _STATE, _SPOOL = "state", "spool.jsonl"
 _ASK, _TERM = 2.0, 2.0  # seconds that a worker has whose attempt is over, as for any worker
@@ -52,9 +53,9 @@ class RemoteTask:
         self._clock = clock
         layout = Layout(place / _STATE)
         self.folder = layout.task(task_id)
-        spec = task_records.read_spec(self.folder)
+        self.spec = task_records.read_spec(self.folder)
         self._spool = Spool(place / _SPOOL)
-        transcript = layout.transcript(session_id(spec, attempt))
+        transcript = layout.transcript(session_id(self.spec, attempt))
         self._gatherer = Gatherer(self.folder, transcript, attempt, self._spool)
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -164,8 +165,9 @@ class HostFolder:
         new = place.with_name(f".{place.name}.new")
         directories.discard_tree(new)
         Layout(new / _STATE).create()
-        if (settings := files.read(self.root / "lumen.toml")) is not None:
-            files.replace(new / _STATE / "lumen.toml", settings)
+        for own in ("lumen.toml", f"index/{RESULTS}"):  # the host's own settings, and what its sandbox was seen to hold
+            if (data := files.read(self.root / own)) is not None:
+                files.replace(new / _STATE / own, data)
         for path, data in order.files.items():
             directories.make_folder((new / _STATE / path).parent)
             files.replace(new / _STATE / path, data)

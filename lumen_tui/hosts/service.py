@@ -17,11 +17,12 @@ from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.frames import Frame, HostOrder
 from lumen_tui.model.ids import BadId
+from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, process
 from lumen_tui.storage.clock import Clock
 from lumen_tui.store.tasks.task_records import DamagedTask
-from lumen_tui.tools.sandbox.sandboxed_command import ASK
+from lumen_tui.tools.sandbox.sandboxed_command import BUBBLEWRAP, LANDLOCK
 
 _LOOK = 0.05  # seconds between two looks at what a worker wrote
 _MOST_WAIT = 20.0  # seconds that an answer waits for news at most
@@ -111,12 +112,15 @@ class HostService:
         slots: int,
         roles: Iterable[str],
         tier: str,
-        keys: Iterable[str] = (),
+        keys: Callable[[Spec], Iterable[str]],
     ) -> None:
-        """Serve `roles` (empty: any), so many tasks at once, in sandboxes of that tier, with the host's own `keys`."""
+        """Serve `roles` (empty: any), so many tasks at once, in sandboxes of that tier.
+
+        `keys` names those of this host's own keys that a task gets.
+        """
         self._folder, self._credentials, self._clock = folder, credentials, clock
         self.slots, self._roles, self._tier = slots, tuple(roles), tier
-        self._keys = tuple(keys)
+        self._keys = keys
         self._open: dict[tuple[str, int], RemoteTask] = {}
         self._beginning = asyncio.Lock()
 
@@ -179,14 +183,14 @@ class HostService:
             known.close()
         task = self._open.get((order.task_id, order.attempt)) or await self._folder.begin(order)
         self._open[order.task_id, order.attempt] = task
-        task.launch(self._keys)
+        task.launch(self._keys(task.spec))
         return task.state()
 
     def _must_take(self, order: HostOrder) -> None:
         """Raise OrderRefused where this host cannot do a task that is new to it."""
         if self._roles and order.role not in self._roles:
             raise OrderRefused(f"{self.name} has no role {one_line(order.role, 60)}: {', '.join(self._roles)}")
-        if self._tier == ASK:
+        if self._tier not in (BUBBLEWRAP, LANDLOCK):
             raise OrderRefused(f"{self.name} has no sandbox that holds: nobody is there to ask for each command")
         if (free := shutil.disk_usage(self._folder.root).free) < _ROOM:
             raise OrderRefused(f"the disk of {self.name} is full: {free // 1024**2:,} MiB are free")

@@ -26,6 +26,11 @@ from lumen_tui.hosts.service import Begin, Describe, HostCaller, HostService, Lo
 from lumen_tui.storage.clock import SystemClock
 
 
+def service_in(folder: Path, who: Credentials) -> HostService:
+    folders = HostFolder(folder, SystemClock())
+    return HostService(folders, who, SystemClock(), slots=2, roles=(), tier="landlock", keys=lambda spec: ())
+
+
 class Cluster:
     """A scheduler, the engine's way to it, and the hosts that joined."""
 
@@ -41,7 +46,7 @@ class Cluster:
         folder = self.root / f"host-{name}-{len(list(self.root.iterdir()))}"
         folder.mkdir()
         who = who or self.issuer.give(name)
-        service = HostService(HostFolder(folder, SystemClock()), who, SystemClock(), slots=2, roles=(), tier="landlock")
+        service = service_in(folder, who)
         worker = await join(service, who, self.scheduler.address, folder / "scratch")
         self.stack.push_async_callback(worker.close)
         return worker
@@ -144,9 +149,7 @@ async def test_no_host_joins_a_scheduler_without_tls(cluster):
         hosts.scheduler._address = hosts.scheduler.address.replace("tls://", "tcp://")
         for address in ("tcp://127.0.0.1:8786", "127.0.0.1:8786", "inproc://x"):
             with pytest.raises(NoHost, match="no address of a scheduler: tls://HOST:PORT"):
-                service = HostService(
-                    HostFolder(hosts.root, SystemClock()), hosts.engine, SystemClock(), slots=1, roles=(), tier="x"
-                )
+                service = service_in(hosts.root, hosts.engine)
                 await join(service, hosts.engine, address, hosts.root)
 
 

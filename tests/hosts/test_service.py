@@ -24,7 +24,9 @@ Made = Callable[..., HostService]
 @pytest.fixture
 def serve(host: HostFolder, issuer: Any) -> Made:
     def make(name: str = "attic", slots: int = 2, roles: tuple[str, ...] = (), tier: str = "landlock") -> HostService:
-        return HostService(host, issuer.give(name), SystemClock(), slots=slots, roles=roles, tier=tier, keys=KEYS)
+        return HostService(
+            host, issuer.give(name), SystemClock(), slots=slots, roles=roles, tier=tier, keys=lambda spec: KEYS
+        )
 
     return make
 
@@ -88,6 +90,7 @@ async def test_a_look_waits_for_news_and_no_longer_than_asked(home, serve, issue
 REFUSALS = [
     ({"roles": ("builder", "analyst")}, "attic has no role researcher: builder, analyst"),
     ({"tier": "ask"}, "attic has no sandbox that holds"),
+    ({"tier": "refused"}, "attic has no sandbox that holds"),
     ({"slots": 0}, "attic has 0 at work, and 0 slots"),
 ]
 

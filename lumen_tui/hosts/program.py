@@ -1,0 +1,140 @@
+"""The program of a host, and that of the scheduler between hosts: each serves until it is asked to end.
+
+Dask ends a worker whose scheduler is gone. The program joins again, for as long as it takes, and the workers of tasks
+know nothing of it: they are processes of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+
+from msgspec import Struct
+
+from lumen_tui.hosts.certificates import HOST, BadCertificate, Credentials
+from lumen_tui.hosts.dask_link import NoHost, join, start_scheduler
+from lumen_tui.hosts.remote_task import HostFolder
+from lumen_tui.hosts.service import HostService
+from lumen_tui.model.tasks import Spec
+from lumen_tui.model.text import one_line
+from lumen_tui.providers.choose import key_names, provider_name
+from lumen_tui.storage import directories, locks
+from lumen_tui.storage.clock import SystemClock
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.tools.sandbox import tiers
+
+_AGAIN = (0.5, 1.0, 2.0, 5.0, 10.0)  # seconds between two attempts to join; the last one repeats
+
+
+class HostOptions(Struct, frozen=True):
+    """What a host is told when it starts. `roles` empty: it does tasks of any role."""
+
+    folder: Path
+    certificate: Path
+    scheduler: str  # tls://HOST:PORT
+    slots: int = 1
+    roles: tuple[str, ...] = ()
+
+
+class CannotServe(Exception):
+    """A host cannot start; the text says what a person must do."""
+
+
+async def serve_host(options: HostOptions, stop: asyncio.Event) -> None:
+    """Be a host until `stop` is set. The workers of its tasks go on behind it. CannotServe, StoreError, OSError."""
+    clock = SystemClock()
+    credentials = _credentials(options.certificate, clock.now())
+    if credentials.signer.kind != HOST:
+        raise CannotServe(f"{options.certificate} is the certificate of the {credentials.signer.kind}, not of a host")
+    if options.slots < 1:
+        raise CannotServe(f"{options.slots} slots will not do: a host does one task at a time or more")
+    directories.make_folder(options.folder)
+    lock = locks.try_lock(options.folder / "host.lock")
+    if lock is None:
+        raise CannotServe(f"{options.folder} is the folder of a host that runs already: give this one its own")
+    try:
+        service = _service(options, credentials, clock)
+        try:
+            await _stay_joined(service, credentials, options, stop)
+        finally:
+            service.close()
+    finally:
+        os.close(lock)
+
+
+def _credentials(path: Path, now: float) -> Credentials:
+    try:
+        return Credentials(path, now)
+    except BadCertificate as error:
+        raise CannotServe(str(error)) from error
+
+
+def _service(options: HostOptions, credentials: Credentials, clock: SystemClock) -> HostService:
+    """Return what the host answers. Settings, endpoints and keys are the host's own; none comes with a task."""
+    layout = Layout(options.folder)
+    directories.make_folder(layout.index)
+    path = os.environ.get("PATH", os.defpath)
+    sandbox = load_config(layout)[0].sandbox
+    choice = tiers.choose(sandbox, tiers.current_results(layout.index, path, sandbox))
+
+    def keys(spec: Spec) -> tuple[str, ...]:
+        models = load_config(layout)[0].models
+        return key_names(provider_name(models, os.environ), models, role=spec.role, model=spec.model)
+
+    folder = HostFolder(options.folder, clock)
+    return HostService(
+        folder, credentials, clock, slots=options.slots, roles=options.roles, tier=choice.tier, keys=keys
+    )
+
+
+async def _stay_joined(
+    service: HostService, credentials: Credentials, options: HostOptions, stop: asyncio.Event
+) -> None:
+    """Join, and join again whenever the scheduler was lost; each reason why it cannot is told once."""
+    told, tries = "", 0
+    while not stop.is_set():
+        try:
+            worker = await join(service, credentials, options.scheduler, options.folder / "scratch")
+        except NoHost as error:
+            told = _tell(str(error), told)
+            await _wait(stop, _AGAIN[min(tries, len(_AGAIN) - 1)])
+            tries += 1
+            continue
+        told, tries = _tell(f"{service.name} has joined {one_line(options.scheduler, 100)}", told), 0
+        await _first_of(worker.finished(), stop.wait())
+        await worker.close()
+
+
+async def serve_scheduler(certificate: Path, host: str, port: int, stop: asyncio.Event) -> None:
+    """Be the scheduler until `stop` is set. CannotServe, OSError where the port is taken."""
+    scheduler = await start_scheduler(_credentials(certificate, SystemClock().now()), host, port)
+    _tell(f"hosts join at {scheduler.address}", "")
+    await _first_of(scheduler.finished(), stop.wait())
+    await scheduler.close()
+
+
+def _tell(text: str, told: str) -> str:
+    if text != told:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    return text
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), seconds)
+    except TimeoutError:
+        return
+
+
+async def _first_of(*waits: Coroutine[object, object, object]) -> None:
+    """Return when the first of these has come, and wait for none of the others."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
