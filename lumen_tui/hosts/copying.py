@@ -20,6 +20,7 @@ from lumen_tui.storage import directories, files
 from lumen_tui.tools.outputs import OUTPUTS
 
 MARK = "home.json"
+_MOST_BYTES = 1024**3  # of one file
 _LATE = "late.{attempt}.jsonl"
 
 
@@ -72,6 +73,8 @@ class Copier:
     def _check(self, frame: Frame) -> None:
         if not frames.may_be_sent(frame.name):
             raise BadFrame(f"host {self._host} sent a file that no worker writes: {one_line(frame.name, 80)!r}")
+        if frame.end > _MOST_BYTES:
+            raise BadFrame(f"host {self._host} sent {frame.name} beyond {_MOST_BYTES // 1024**2} MiB")
         if frame.seq != self.seq + 1:
             raise BadFrame(f"host {self._host} sent frame {frame.seq} behind frame {self.seq}")
 

@@ -9,7 +9,9 @@ certificate of a host runs nothing on another host or on the engine's machine.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +67,7 @@ def _prepare() -> None:
     from distributed.protocol import pickle
 
     dask.config.set(_SETTINGS)
+    logging.getLogger("distributed").setLevel(logging.ERROR)
     pickle.loads = _refuse
 
 
@@ -73,16 +76,19 @@ def _refuse(*_: object, **__: object) -> object:
 
 
 def _restrict(server: Scheduler | Worker, handlers: frozenset[str], streams: frozenset[str]) -> None:
-    """Take every handler away but these."""
+    """Take every handler away but these, and the folder of scratch files from where modules are looked for."""
+    sys.path[:] = [place for place in sys.path if place != server.local_directory]
     server.handlers = {name: handler for name, handler in server.handlers.items() if name in handlers}
     server.stream_handlers = {name: handler for name, handler in server.stream_handlers.items() if name in streams}
 
 
-async def start_scheduler(credentials: Credentials, host: str, port: int) -> Scheduler:
-    """Start the scheduler at an address of this machine; port 0: any that is free."""
+async def start_scheduler(credentials: Credentials, host: str, port: int, scratch: Path) -> Scheduler:
+    """Start the scheduler at an address of this machine; port 0: any that is free. `scratch` is a folder of its own."""
+    import dask
     from distributed import Scheduler
 
     _prepare()
+    dask.config.set({"temporary-directory": str(scratch)})
     scheduler = Scheduler(
         host=host,
         port=port,

@@ -27,6 +27,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.sandbox import tiers
 
+_SCRATCH = "scratch"
 _AGAIN = (0.5, 1.0, 2.0, 5.0, 10.0)  # seconds between two attempts to join; the last one repeats
 
 
@@ -46,6 +47,7 @@ class CannotServe(Exception):
 
 async def serve_host(options: HostOptions, stop: asyncio.Event) -> None:
     """Be a host until `stop` is set. The workers of its tasks go on behind it. CannotServe, StoreError, OSError."""
+    os.umask(0o077)
     clock = SystemClock()
     credentials = _credentials(options.certificate, clock.now())
     if credentials.signer.kind != HOST:
@@ -98,7 +100,7 @@ async def _stay_joined(
     told, tries = "", 0
     while not stop.is_set():
         try:
-            worker = await join(service, credentials, options.scheduler, options.folder / "scratch")
+            worker = await join(service, credentials, options.scheduler, options.folder / _SCRATCH)
         except NoHost as error:
             told = _tell(str(error), told)
             await _wait(stop, _AGAIN[min(tries, len(_AGAIN) - 1)])
@@ -109,9 +111,11 @@ async def _stay_joined(
         await worker.close()
 
 
-async def serve_scheduler(certificate: Path, host: str, port: int, stop: asyncio.Event) -> None:
-    """Be the scheduler until `stop` is set. CannotServe, OSError where the port is taken."""
-    scheduler = await start_scheduler(_credentials(certificate, SystemClock().now()), host, port)
+async def serve_scheduler(folder: Path, certificate: Path, host: str, port: int, stop: asyncio.Event) -> None:
+    """Be the scheduler until `stop` is set. CannotServe, StoreError, OSError where the port is taken."""
+    os.umask(0o077)
+    directories.make_folder(folder)
+    scheduler = await start_scheduler(_credentials(certificate, SystemClock().now()), host, port, folder / _SCRATCH)
     _tell(f"hosts join at {scheduler.address}", "")
     await _first_of(scheduler.finished(), stop.wait())
     await scheduler.close()

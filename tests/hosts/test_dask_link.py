@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import pickle
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -56,7 +57,7 @@ class Cluster:
 async def started(root: Path, issuer: Any) -> AsyncIterator[Cluster]:
     engine = issuer.engine()
     async with AsyncExitStack() as stack:
-        scheduler = await start_scheduler(engine, "127.0.0.1", 0)
+        scheduler = await start_scheduler(engine, "127.0.0.1", 0, root)
         stack.push_async_callback(scheduler.close)
         yield Cluster(root, issuer, scheduler, stack)
 
@@ -85,7 +86,7 @@ async def test_a_task_runs_on_the_host_that_was_asked_and_comes_home(cluster, ho
             copier.take(answer.frames)
             alive = answer.state.alive
         assert b'"done"' in (home.layout.task(task_id) / "exit.json").read_bytes()
-        assert [name.parent.name for name in hosts.root.glob("*/tasks")] == ["host-cellar-1"]
+        assert [place.parent.name.split("-")[1] for place in hosts.root.glob("*/tasks")] == ["cellar"]
 
 
 async def test_an_order_of_many_megabytes_arrives_whole(cluster, home):
@@ -198,6 +199,14 @@ async def test_the_certificate_of_a_host_is_no_client_of_dask(cluster, tmp_path)
                 await client.submit(touch, str(mark))
         assert not mark.exists()
         assert (await hosts.caller.ask("attic", Describe())).facts.name == "attic"
+
+
+async def test_no_module_is_looked_for_where_dask_keeps_scratch_files(cluster):
+    async with cluster() as hosts:
+        worker = await hosts.host("attic")
+        for server in (worker, hosts.scheduler):
+            assert server.local_directory not in sys.path
+            assert Path(server.local_directory).is_relative_to(hosts.root)
 
 
 async def test_what_a_host_sends_is_not_unpickled(cluster, tmp_path):

@@ -176,6 +176,8 @@ def test_bytes_that_differ_from_those_here_are_refused(attempt):
         attempt.copier().take([Frame(1, 1, "events.jsonl", b'{"event": "theirs"}\n')])
     with pytest.raises(BadFrame, match="882 before are missing"):
         attempt.copier().take([Frame(1, 1, "events.jsonl", b"{}\n", 900)])
+    with pytest.raises(BadFrame, match="beyond 1024 MiB"):
+        attempt.copier().take([Frame(1, 1, "events.jsonl", b"{}\n", 1024**3)])
     assert (attempt.home / "events.jsonl").read_bytes() == b'{"event": "mine"}\n'
 
 

@@ -40,7 +40,7 @@ async def main(words):
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     if words[0] == "scheduler":
-        await serve_scheduler(Path(words[1]), "127.0.0.1", int(words[2]), stop)
+        await serve_scheduler(Path(words[1]), Path(words[2]), "127.0.0.1", int(words[3]), stop)
     else:
         await serve_host(HostOptions(Path(words[1]), Path(words[2]), words[3], slots=2), stop)
 
@@ -62,7 +62,7 @@ class Machines:
 
     def start(self, name: str) -> None:
         if name == "scheduler":
-            words = ["scheduler", str(self.engine.path), str(self.port)]
+            words = ["scheduler", str(self.root / name), str(self.engine.path), str(self.port)]
         else:
             path = self.root / f"{name}.pem"
             if not path.exists():
