@@ -19,7 +19,7 @@ from lumen_tui.model import ids, lanes, searching
 from lumen_tui.model.access import Principal
 from lumen_tui.model.approvals import Approval, canonical
 from lumen_tui.model.archive import KINDS, WITHDRAWN
-from lumen_tui.model.tasks import Status, TaskView
+from lumen_tui.model.tasks import Status, TaskView, live_ones
 from lumen_tui.model.text import one_line
 from lumen_tui.queries import documents
 from lumen_tui.queries.documents import Document
@@ -213,6 +213,16 @@ def read_task(desk: Desk, who: Principal, arguments: TaskRequest) -> Document:
 def questions_of(desk: Desk, task_id: str) -> list[Approval]:
     """Return the calls and questions of a task that wait for a person, the oldest first."""
     return [request for request in _waiting(desk) if request.task_id == task_id]
+
+
+def questions_below(desk: Desk, task_id: str) -> list[Approval]:
+    """Return the same of a task and of those that it ordered, directly or through others."""
+    live = list(live_ones(desk.snapshot().tasks))
+    names, before = {task_id}, 0
+    while len(names) > before:
+        before = len(names)
+        names |= {view.id for view in live if view.spec.parent in names}
+    return [request for request in _waiting(desk) if request.task_id in names]
 
 
 def _waiting(desk: Desk) -> list[Approval]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from lumen_apiserver import held, text, tool
 from lumen_editor import EVERY, NO_SDK, Editor, Office, strange
+from lumen_questions import asking_role
 from lumen_sweeps import seeds
 from lumen_until import until
 
@@ -123,6 +124,23 @@ def test_tasks_that_a_task_orders_are_its_plan(running: Office, api) -> None:
     assert editor.answer(editor.prompt(session, "Build the house"))["result"] == {"stopReason": "end_turn"}
     plans = [update["entries"] for update in editor.updates("plan")]
     assert [entry["content"] for entry in plans[-1]] == ["Lay the floor"]
+
+
+def test_a_call_of_a_task_that_the_task_ordered_is_asked_as_well(running: Office, api) -> None:
+    mark = running.project / "mark"
+    running.layout.role("tester").write_text(asking_role("shell", "write_result"))
+    made = (tool("shell", command=f"touch {mark}"), tool("write_result", text="Made."), text("done"))
+    api.when(lambda request: "Make the mark" in request.first_text, *made)
+    order = tool("create_task", objective="Make the mark", role="tester")
+    api.say(order, tool("wait_for_tasks"), tool("write_result", text="It is there."), text("done"))
+    editor = running.editor(*EVERY)
+    session = running.session(editor, role="planner")
+    prompt = editor.prompt(session, "Have it made")
+    asked = editor.asked("session/request_permission")
+    assert asked["params"]["toolCall"]["rawInput"]["command"] == f"touch {mark}"
+    editor.say(id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "allow"}})
+    assert editor.answer(prompt)["result"] == {"stopReason": "end_turn"}
+    assert mark.exists() and editor.words().endswith("It is there.")
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from lumen_apiserver import held, text, tool
 from lumen_editor import EVERY, Editor, Office
 from lumen_until import until
 
-from lumen_tui.model.tasks import Status
+from lumen_tui.model.tasks import DECLINED, Spec, Status, TaskView
+from lumen_tui.servers.acp.turn import stop_reason
 from lumen_tui.store import approvals
 
 
@@ -211,3 +212,25 @@ def test_without_an_engine_the_task_waits_and_says_how_to_start_one(office: Offi
     office.start_engine()
     assert editor.answer(prompt)["result"]["stopReason"] == "end_turn"
     assert editor.words().endswith("At last.")
+
+
+@pytest.mark.parametrize(
+    ("reason", "cap", "expected"),
+    [
+        ("step limit reached (40/40)", "", "max_turn_requests"),
+        ("its budget is used up", "task", "max_tokens"),
+        (f"{DECLINED}: it is harmful", "", "refusal"),
+        ("no playbook fits", "", "end_turn"),
+    ],
+)
+def test_why_a_task_failed_is_the_reason_why_its_turn_stopped(reason: str, cap: str, expected: str) -> None:
+    view = TaskView(Spec(id="tsk-one", objective="x"), Status.FAILED, reason=reason, cap=cap)
+    assert stop_reason(view) == expected
+
+
+def test_a_model_that_declines_and_a_task_that_fails_are_told(running: Office, api) -> None:
+    api.say(text("I will not.", stop="refusal"))
+    editor = running.editor()
+    session = running.session(editor)
+    assert editor.answer(editor.prompt(session, "Do harm"))["result"]["stopReason"] == "refusal"
+    assert "failed" in editor.words() and DECLINED in editor.words()

@@ -35,11 +35,12 @@ _REJECTING = PermissionOption(option_id=_REJECT, name="Refuse it", kind="reject_
 
 
 class OpenQuestions:
-    """What one task asks of the client's user. `say` tells in the conversation what cannot be asked."""
+    """What one task, and those that it ordered, ask of the client's user. `say` tells what cannot be asked."""
 
     def __init__(
-        self, counter: Counter, peer: Peer, who: Principal, session_id: str, say: Callable[[str], None]
+        self, counter: Counter, peer: Peer, who: Principal, session_id: str, task_id: str, say: Callable[[str], None]
     ) -> None:
+        self._task_id = task_id
         self._counter = counter
         self._peer = peer
         self._who = who
@@ -51,14 +52,15 @@ class OpenQuestions:
     def look(self, waiting: Iterable[Approval], call_id: str) -> bool:
         """Ask what waits and is not asked yet, and hand answers on; return whether the next prompt is to be an answer.
 
-        `call_id` is the tool call that is open in the conversation.
+        `call_id` is the tool call of the task itself that is open in the conversation.
         """
         now = {request.id: request for request in waiting}
         for approval_id in [name for name in self._asked if name not in now]:
             self._drop(approval_id)
         for request in now.values():
             if request.id not in self._asked:
-                self._asked[request.id] = (request, self._ask(request, call_id or request.id))
+                about = call_id if request.task_id == self._task_id else ""
+                self._asked[request.id] = (request, self._ask(request, about or request.id))
             self._hand_on(*self._asked[request.id])
         by_words = any(request.question for request in now.values()) and not self._peer.takes_forms
         return by_words and self._who.may(Scope.APPROVE)

@@ -129,5 +129,5 @@ class Prompter:
 
 
 def question_of(desk: Desk, spec: Spec) -> Approval | None:
-    """Return the question of a task that waits for words."""
-    return next((asked for asked in reads.questions_of(desk, spec.id) if asked.question), None)
+    """Return the question of a task, or of one that it ordered, that waits for words."""
+    return next((asked for asked in reads.questions_below(desk, spec.id) if asked.question), None)

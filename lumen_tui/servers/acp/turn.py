@@ -57,7 +57,7 @@ class TaskTurn:
         self._tell = partial(peer.update, session_id)
         self.narrator = _narrator(self._desk, spec, self._tell, known)
         self._records = TaskRecords(self._desk.layout, spec, self.narrator)
-        self._questions = OpenQuestions(counter, peer, call.who, session_id, self.narrator.say)
+        self._questions = OpenQuestions(counter, peer, call.who, session_id, spec.id, self.narrator.say)
         self._held = ""  # why it had not begun, as it was told last
         self._plan: tuple[PlanEntry, ...] = ()  # as it was told last
 
@@ -102,7 +102,7 @@ class TaskTurn:
             self.narrator.think(f"waits: {held}")
         self._held = held
         self._tell_plan()
-        return self._questions.look(reads.questions_of(self._desk, view.id), self.narrator.open_call)
+        return self._questions.look(reads.questions_below(self._desk, view.id), self.narrator.open_call)
 
     def _tell_plan(self) -> None:
         """Tell of the tasks that this one has ordered, where that is another picture than before."""
