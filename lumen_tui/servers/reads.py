@@ -210,6 +210,11 @@ def read_task(desk: Desk, who: Principal, arguments: TaskRequest) -> Document:
     return {**whole, **_part(str(whole["result"]), arguments.offset, "result"), "events": detail.events, "asks": asked}
 
 
+def is_over(view: TaskView) -> bool:
+    """Return whether nothing more will happen to a task by itself."""
+    return view.status.ended or (view.status is Status.LOST and bool(view.finished))
+
+
 def questions_of(desk: Desk, task_id: str) -> list[Approval]:
     """Return the calls and questions of a task that wait for a person, the oldest first."""
     return [request for request in _waiting(desk) if request.task_id == task_id]

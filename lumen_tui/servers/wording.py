@@ -1,13 +1,22 @@
-"""Documents of the catalogue in words: short Markdown, for whoever reads and does not compute."""
+"""What servers tell people: documents of the catalogue as short Markdown, calls and questions that wait whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from lumen_tui.model.approvals import Approval, canonical, whole_call
 from lumen_tui.model.budget import dollars
-from lumen_tui.model.text import one_line
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.documents import Document
 
+ANSWER_FORM: Document = {
+    "type": "object",
+    "properties": {
+        "answer": {"type": "string", "title": "Answer", "description": "a text, or the number of an option"}
+    },
+    "required": ["answer"],
+}
+"""What a person fills in to answer a question: a JSON Schema, as MCP and ACP have it."""
 _ENTRY = 300  # characters of one entry
 
 
@@ -85,3 +94,17 @@ def _listed(lines: Iterable[str], nothing: str) -> str:
 
 def _mapping(value: object) -> Document:
     return value if isinstance(value, dict) else {}
+
+
+def question(request: Approval) -> str:
+    """Return a question as it is read, with its options."""
+    options = "".join(f"\n{number}. {text}" for number, text in enumerate(request.options, 1))
+    return safe(f"{request.role} asks: {request.question}{options}")
+
+
+def call(request: Approval) -> str:
+    """Return all of a call that an answer counts for, and what is known of it."""
+    facts = [request.risk, f"In {request.folder}" if request.folder else "", request.why]
+    whole = canonical(request.tool, request.arguments).decode()
+    parts = [whole_call(request), *facts, request.diff, f"All of the call: {whole}"]
+    return safe("\n\n".join(part for part in parts if part))

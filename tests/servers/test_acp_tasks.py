@@ -198,6 +198,8 @@ def test_the_next_prompt_knows_what_was_said_before(running: Office, api) -> Non
     editor.answer(editor.prompt(session, "Where is the pump?"))
     api.say(tool("write_result", text="Yes."), text("done"))
     editor.answer(editor.prompt(session, "Is that sure?"))
+    costs = [update["cost"]["amount"] for update in editor.updates("usage_update")]
+    assert 0 < costs[0] < costs[-1] and costs == sorted(costs), "they are the session's"
     first = api.asked[-1].first_text
     assert "Where is the pump?" in first and "The pump is at 8080." in first
     assert "Said before in this conversation:\n> Asked: Where is the pump?" in first

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from msgspec import UNSET
 
 from lumen_tui.model.access import Principal, Scope
-from lumen_tui.model.approvals import Approval, canonical, whole_call
-from lumen_tui.model.text import one_line, safe, safe_all
+from lumen_tui.model.approvals import Approval
+from lumen_tui.model.text import one_line, safe_all
+from lumen_tui.servers import wording
 from lumen_tui.servers.acp.narration import kind_of
 from lumen_tui.servers.acp.peer import ClientRequest, Peer
 from lumen_tui.servers.acp.shapes import (
@@ -27,6 +28,7 @@ from lumen_tui.servers.acp.shapes import (
     TextContent,
 )
 from lumen_tui.servers.catalogue import Counter, OperationError
+from lumen_tui.servers.wording import ANSWER_FORM
 
 _ALLOW, _REJECT = "allow", "reject"
 _MOST_SHOWN = 100_000  # characters of a call: a longer one can only be refused here, as a yes counts for all of it
@@ -90,7 +92,7 @@ class OpenQuestions:
         return self._ask_permission(request, call_id)
 
     def _ask_permission(self, request: Approval, call_id: str) -> ClientRequest:
-        text = _described(request)
+        text = wording.call(request)
         fits = len(text) <= _MOST_SHOWN
         if not fits:
             self._say(_elsewhere(request, "it is too long to be shown whole here"))
@@ -110,13 +112,11 @@ class OpenQuestions:
 
     def _ask_words(self, request: Approval) -> ClientRequest | None:
         """Ask by a form where the client has forms; else say the question, which the next prompt answers."""
-        text = question_words(request)
+        text = wording.question(request)
         if not self._peer.takes_forms:
             self._say(f"{text}\n\nYour next message is the answer.")
             return None
-        answer = {"type": "string", "title": "Answer", "description": "a text, or the number of an option"}
-        schema: dict[str, object] = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-        params = AskForm(session_id=self._session_id, mode="form", message=text, requested_schema=schema)
+        params = AskForm(session_id=self._session_id, mode="form", message=text, requested_schema=ANSWER_FORM)
         return self._peer.ask("elicitation/create", params)
 
     def _chosen(self, request: Approval, answer: PermissionAnswer) -> str:
@@ -142,20 +142,6 @@ class OpenQuestions:
                 self._say(_elsewhere(request, "it was left open here"))
         except OperationError as error:
             self._say(f"The answer did not count: {error}")
-
-
-def question_words(request: Approval) -> str:
-    """Return a question as it is read, with its options."""
-    options = "".join(f"\n{number}. {text}" for number, text in enumerate(request.options, 1))
-    return safe(f"{request.role} asks: {request.question}{options}")
-
-
-def _described(request: Approval) -> str:
-    """Return all of a call that an answer counts for, and what is known of it."""
-    facts = [request.risk, f"In {request.folder}" if request.folder else "", request.why]
-    whole = canonical(request.tool, request.arguments).decode()
-    parts = [whole_call(request), *facts, request.diff, f"All of the call: {whole}"]
-    return safe("\n\n".join(part for part in parts if part))
 
 
 def _elsewhere(request: Approval, reason: str) -> str:

@@ -101,6 +101,12 @@ def title_of(objective: str) -> str:
     return one_line(objective, _TITLE)
 
 
+def spent(past: Iterable[PastTurn]) -> float:
+    """Return the dollars that these turns cost, as far as they have ended."""
+    ends = (task_files.read_exit(turn.folder) for turn in past)
+    return sum(ended.usage.usd for ended in ends if ended is not None)
+
+
 def told(past: list[PastTurn]) -> str:
     """Return the last turns in short, as the next worker is told of them."""
     return "\n\n".join(map(_told, past[-_TOLD:]))

@@ -95,8 +95,11 @@ class _NarratedCall:
 class Narrator:
     """Tells of one task. Names of what it reads count from `folder`, of what it writes from `own`."""
 
-    def __init__(self, task_id: str, folder: str, own: str, send: Callable[[Update], None], known: int = 0) -> None:
+    def __init__(
+        self, task_id: str, folder: str, own: str, send: Callable[[Update], None], known: int = 0, spent: float = 0.0
+    ) -> None:
         self._task_id = task_id
+        self._spent = spent  # dollars, in the session before
         self._folder, self._own = folder, own
         self._sink = send
         self._known = known  # events at the beginning that the client was told of before
@@ -252,7 +255,7 @@ class Narrator:
         used, size, usd = (progress.get(name) for name in ("filled", "window", "usd"))
         if isinstance(used, int) and isinstance(size, int) and used > 0 and size > 0:
             amount = float(usd) if isinstance(usd, (int, float)) else 0.0
-            self._send(UsageUpdate(used=used, size=size, cost=Cost(amount=amount, currency="USD")))
+            self._send(UsageUpdate(used=used, size=size, cost=Cost(amount=self._spent + amount, currency="USD")))
 
     def _message_id(self) -> str:
         self._messages += 1

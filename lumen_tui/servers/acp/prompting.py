@@ -56,10 +56,12 @@ class Prompter:
         while session.notices:
             self._peer.say(session.id, session.notices.pop())
         spec = past[-1].spec if name else self._answered(call, past, prompt)
-        return self._follow(call, session, spec or self._ordered(call, session, past, prompt))
+        spec = spec or self._ordered(call, session, past, prompt)
+        return self._follow(call, session, spec, history.spent(turn for turn in past if turn.spec.id != spec.id))
 
-    def _follow(self, call: IncomingCall, session: AcpSession, spec: Spec) -> StopReason:
-        turn = TaskTurn(self._counter, self._peer, call, session.id, spec, session.known.get(spec.id, 0))
+    def _follow(self, call: IncomingCall, session: AcpSession, spec: Spec, spent: float) -> StopReason:
+        known = session.known.get(spec.id, 0)
+        turn = TaskTurn(self._counter, self._peer, call, session.id, spec, known=known, spent=spent)
         try:
             return turn.follow()
         finally:

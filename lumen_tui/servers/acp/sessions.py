@@ -18,8 +18,8 @@ from lumen_tui.model.access import Principal, Scope
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
+from lumen_tui.servers import wording
 from lumen_tui.servers.acp import commands, history
-from lumen_tui.servers.acp.asking import question_words
 from lumen_tui.servers.acp.history import PastTurn
 from lumen_tui.servers.acp.peer import Peer
 from lumen_tui.servers.acp.prompting import AcpSession, Prompter, question_of
@@ -84,10 +84,12 @@ class Sessions:
     def load(self, call: IncomingCall) -> OpenedSession:
         """Take a session up again, and tell all of it."""
         session, past = self._again(call)
+        spent, tell = 0.0, partial(self.peer.update, session.id)
         for turn in past:
-            session.known[turn.spec.id] = retell(self._desk, partial(self.peer.update, session.id), turn.spec)
+            session.known[turn.spec.id] = retell(self._desk, tell, turn.spec, spent)
+            spent += history.spent([turn])
         if past and (question := question_of(self._desk, past[-1].spec)) is not None:
-            self.peer.say(session.id, question_words(question))
+            self.peer.say(session.id, wording.question(question))
         return self._opened(session)
 
     def resume(self, call: IncomingCall) -> OpenedSession:

@@ -49,13 +49,21 @@ class TaskTurn:
     """The task of one prompt, told in its session. `call` is cancelled where the client cancels the prompt."""
 
     def __init__(
-        self, counter: Counter, peer: Peer, call: IncomingCall, session_id: str, spec: Spec, known: int = 0
+        self,
+        counter: Counter,
+        peer: Peer,
+        call: IncomingCall,
+        session_id: str,
+        spec: Spec,
+        *,
+        known: int = 0,
+        spent: float = 0.0,
     ) -> None:
         self._counter, self._desk = counter, counter.desk
         self._call = call
         self._spec = spec
         self._tell = partial(peer.update, session_id)
-        self.narrator = _narrator(self._desk, spec, self._tell, known)
+        self.narrator = _narrator(self._desk, spec, self._tell, known, spent)
         self._records = TaskRecords(self._desk.layout, spec, self.narrator)
         self._questions = OpenQuestions(counter, peer, call.who, session_id, spec.id, self.narrator.say)
         self._held = ""  # why it had not begun, as it was told last
@@ -81,7 +89,7 @@ class TaskTurn:
                 if detail is None:
                     self.narrator.say("The task was taken back.")
                     return "end_turn"
-                if is_over(detail.view):
+                if reads.is_over(detail.view):
                     return self._end(detail)
                 if self._asks(detail.view):
                     return "end_turn"
@@ -121,7 +129,7 @@ class TaskTurn:
         except OperationError as error:
             self.narrator.think(f"not cancelled: {error}")
         until = time.monotonic() + (_PATIENCE if engine.runs(self._desk.store) else 0.0)
-        while time.monotonic() < until and (detail := self._look()) is not None and not is_over(detail.view):
+        while time.monotonic() < until and (detail := self._look()) is not None and not reads.is_over(detail.view):
             self._records.tell()
             time.sleep(_POLL)
         self._records.tell()
@@ -137,35 +145,32 @@ class TaskTurn:
 
 def _planned(view: TaskView) -> PlanEntry:
     """Return a task that another has ordered as an entry of that one's plan."""
-    status: PlanStatus = "completed" if is_over(view) else "pending" if view.status is Status.QUEUED else "in_progress"
+    status: PlanStatus = (
+        "completed" if reads.is_over(view) else "pending" if view.status is Status.QUEUED else "in_progress"
+    )
     priority = _PRIORITIES.get(view.spec.priority, "medium")
     return PlanEntry(content=one_line(view.spec.objective, 200), priority=priority, status=status)
 
 
-def _narrator(desk: Desk, spec: Spec, tell: Callable[[Update], None], known: int = 0) -> Narrator:
-    return Narrator(spec.id, spec.folder, str(desk.layout.task(spec.id) / _FILES), tell, known)
+def _narrator(desk: Desk, spec: Spec, tell: Callable[[Update], None], known: int, spent: float) -> Narrator:
+    return Narrator(spec.id, spec.folder, str(desk.layout.task(spec.id) / _FILES), tell, known, spent)
 
 
-def retell(desk: Desk, tell: Callable[[Update], None], spec: Spec) -> int:
+def retell(desk: Desk, tell: Callable[[Update], None], spec: Spec, spent: float) -> int:
     """Tell a prompt of before and what became of it; return how many events of its task that was."""
     tell(UserChunk(content=TextContent(text=safe(spec.objective)), message_id=f"{spec.id}-0"))
-    narrator = _narrator(desk, spec, tell)
+    narrator = _narrator(desk, spec, tell, 0, spent)
     records = TaskRecords(desk.layout, spec, narrator)
     records.tell()
     records.close()
     with suppress(ActionError):  # it was taken back
         detail = desk.task(spec.id)
-        if is_over(detail.view):
+        if reads.is_over(detail.view):
             narrator.close()
             tell_end(narrator, detail.view, detail.result)
         else:
             narrator.say(f"This task is {detail.view.outcome}: `/{FOLLOW}` goes on with it.")
     return narrator.heard
-
-
-def is_over(view: TaskView) -> bool:
-    """Return whether nothing more will happen to the task by itself."""
-    return view.status.ended or (view.status is Status.LOST and bool(view.finished))
 
 
 def tell_end(narrator: Narrator, view: TaskView, result: str) -> None:

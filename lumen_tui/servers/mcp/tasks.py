@@ -13,15 +13,16 @@ from collections.abc import Mapping
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import ids, times
 from lumen_tui.model.access import Scope
-from lumen_tui.model.approvals import Approval, canonical
+from lumen_tui.model.approvals import Approval
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.documents import Document
-from lumen_tui.servers import reads
+from lumen_tui.servers import reads, wording
 from lumen_tui.servers.catalogue import Counter, OperationError
 from lumen_tui.servers.jsonrpc import Result, invalid
 from lumen_tui.servers.mcp import tools
 from lumen_tui.servers.mcp.wire import Exchange, missing_tasks
+from lumen_tui.servers.wording import ANSWER_FORM
 from lumen_tui.tools.mcp.messages import JsonRpcError
 
 _POLL = 0.2  # seconds between two looks at a task
@@ -53,7 +54,7 @@ def _awaited(counter: Counter, exchange: Exchange, task_id: str) -> Result:
     asked: set[str] = set()
     while time.monotonic() - began < _LONGEST:
         view = _view(counter, exchange, task_id)
-        if _over(view):
+        if reads.is_over(view):
             return result_of(counter, exchange, view)
         message = _message(counter, exchange, view)
         if message != told:
@@ -102,10 +103,6 @@ def _view(counter: Counter, exchange: Exchange, task_id: str) -> TaskView:
         raise invalid(f"Failed to retrieve task: {error}") from error
 
 
-def _over(view: TaskView) -> bool:
-    return view.status.ended or (view.status is Status.LOST and bool(view.finished))
-
-
 def result_of(counter: Counter, exchange: Exchange, view: TaskView) -> Result:
     """Return the result of a task as that of the call that ordered it."""
     document = counter.invoke(exchange.who, "read_task", {"task_id": view.id})
@@ -139,7 +136,7 @@ def described(counter: Counter, exchange: Exchange, task_id: str) -> Result:
 def _status(view: TaskView, asked: list[Approval]) -> str:
     if view.status is Status.CANCELLED:
         return "cancelled"
-    if _over(view):
+    if reads.is_over(view):
         return "completed"
     return "input_required" if asked else "working"
 
@@ -155,7 +152,7 @@ def _message(counter: Counter, exchange: Exchange, view: TaskView) -> str:
 
 def _asked(counter: Counter, exchange: Exchange, view: TaskView) -> list[Approval]:
     """Return what the task asks for and this client may answer: with the scope, and a form to put before its user."""
-    if _over(view) or not (exchange.modern and _may_answer(exchange)):
+    if reads.is_over(view) or not (exchange.modern and _may_answer(exchange)):
         return []
     return reads.questions_of(counter.desk, view.id)
 
@@ -168,17 +165,12 @@ def _key(request: Approval) -> str:
 def _form(request: Approval) -> Document:
     """Return the form for a call or a question, with the whole of what is asked."""
     if request.question:
-        options = "".join(f"\n{number}  {text}" for number, text in enumerate(request.options, 1))
-        message = f"{request.role} asks: {request.question}{options}"
-        fields: Document = {"answer": {"type": "string", "title": "Answer", "description": "a text, or a number"}}
-        required = ["answer"]
+        message, schema = wording.question(request), ANSWER_FORM
     else:
-        call = canonical(request.tool, request.arguments).decode()
-        message = f"{request.role} wants to make this call. {request.risk}\n{call}\n{request.diff}".rstrip()
         fields = {"allow": {"type": "boolean", "title": "Allow"}, "reason": {"type": "string", "title": "Reason"}}
-        required = ["allow"]
-    schema = {"type": "object", "properties": fields, "required": required}
-    params = {"mode": "form", "message": safe(message), "requestedSchema": schema}
+        message = f"{request.role} wants to make this call.\n\n{wording.call(request)}"
+        schema = {"type": "object", "properties": fields, "required": ["allow"]}
+    params = {"mode": "form", "message": message, "requestedSchema": schema}
     return {"method": "elicitation/create", "params": params}
 
 
@@ -218,9 +210,9 @@ def _answer(counter: Counter, exchange: Exchange, request: Approval, response: M
 def cancel(counter: Counter, exchange: Exchange) -> Result:
     _must_know_tasks(exchange)
     view = _view(counter, exchange, exchange.text("taskId"))
-    if _over(view) and not exchange.modern:
+    if reads.is_over(view) and not exchange.modern:
         raise invalid(f"Cannot cancel task: {view.outcome} already")
-    if not _over(view):
+    if not reads.is_over(view):
         try:
             counter.invoke(exchange.who, "cancel_task", {"task_id": view.id, "reason": f"by {exchange.who.by}"})
         except OperationError as error:
@@ -233,7 +225,7 @@ def result(counter: Counter, exchange: Exchange) -> Result:
     task_id = exchange.text("taskId")
     while not exchange.cancelled.is_set():
         view = _view(counter, exchange, task_id)
-        if _over(view):
+        if reads.is_over(view):
             meta = {_RELATED: {"taskId": task_id}}
             return {**result_of(counter, exchange, view), "_meta": meta}
         exchange.cancelled.wait(_POLL)
