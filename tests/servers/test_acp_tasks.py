@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from lumen_apiserver import held, text, tool
 from lumen_editor import EVERY, Editor, Office
+from lumen_questions import asking_role
+from lumen_repository import Repository
 from lumen_until import until
 
 from lumen_tui.model.tasks import DECLINED, Spec, Status, TaskView
@@ -214,6 +216,20 @@ def test_without_an_engine_the_task_waits_and_says_how_to_start_one(office: Offi
     office.start_engine()
     assert editor.answer(prompt)["result"]["stopReason"] == "end_turn"
     assert editor.words().endswith("At last.")
+
+
+def test_changes_made_apart_are_said_to_wait_for_acceptance(running: Office, api, sandbox) -> None:
+    running.project.rmdir()
+    Repository(running.project).commit(port__txt="8080\n")
+    role = asking_role("shell", "write_result").replace("write = true", 'write = true\nisolate = "worktree"')
+    running.layout.role("builder").write_text(role)
+    api.say(tool("shell", command="echo 9090 > new.txt"), tool("write_result", text="Done."), text("done"))
+    editor = running.editor(*EVERY)
+    session = running.session(editor)
+    prompt = editor.prompt(session, "Add the port")
+    answered(editor, editor.asked("session/request_permission"), "allow")
+    assert editor.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert f"accepted (1): `lumen-tui changes show {running.task()}`" in editor.words()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from functools import partial
 from lumen_tui.actions import engine
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import TaskDetail
+from lumen_tui.model.changelist import is_open
 from lumen_tui.model.tasks import DECLINED, STEP_LIMIT, Spec, Status, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.documents import waiting
@@ -32,10 +33,14 @@ from lumen_tui.servers.acp.shapes import (
 from lumen_tui.servers.catalogue import Counter, OperationError
 from lumen_tui.servers.desk import Desk
 from lumen_tui.servers.jsonrpc import IncomingCall
+from lumen_tui.storage.files import StoreError
+from lumen_tui.store.tasks import change_records, task_files
+from lumen_tui.tools.isolation import records
 
 _POLL = 0.1  # seconds between two looks for news
 _LOOK = 1.0  # seconds between two looks at the task itself where there is no news
 _PATIENCE = 10.0  # seconds for a cancelled task to end
+_SETTLING = 5.0  # seconds for the engine to put on file what a task changed apart
 _MOST_RESULT = 200_000  # characters
 _LOOKED_AT = 200  # tasks among which those are that it has ordered
 _PRIORITIES: dict[str, PlanPriority] = {"P0": "high", "P1": "high", "P3": "low"}
@@ -66,6 +71,7 @@ class TaskTurn:
         self.narrator = _narrator(self._desk, spec, self._tell, known, spent)
         self._records = TaskRecords(self._desk.layout, spec, self.narrator)
         self._questions = OpenQuestions(counter, peer, call.who, session_id, spec.id, self.narrator.say)
+        self._ended = 0.0  # when its end was seen
         self._held = ""  # why it had not begun, as it was told last
         self._plan: tuple[PlanEntry, ...] = ()  # as it was told last
 
@@ -89,12 +95,22 @@ class TaskTurn:
                 if detail is None:
                     self.narrator.say("The task was taken back.")
                     return "end_turn"
-                if reads.is_over(detail.view):
+                if reads.is_over(detail.view) and self._is_settled():
                     return self._end(detail)
                 if self._asks(detail.view):
                     return "end_turn"
             if self._call.cancelled.wait(_POLL):
                 return self._cancel()
+
+    def _is_settled(self) -> bool:
+        """Return whether what the task changed apart is on file, which the engine sees to; after a while give it up."""
+        folder = task_files.folder_of(self._desk.layout, self._spec.id)
+        try:
+            isolation = records.read_isolation(folder) if folder else None
+        except OSError:
+            return True  # it is damaged: nothing comes of it any more
+        self._ended = self._ended or time.monotonic()
+        return isolation is None or isolation.state == "settled" or time.monotonic() - self._ended > _SETTLING
 
     def _look(self) -> TaskDetail | None:
         """Return the task as it is now; None where it was taken back."""
@@ -139,7 +155,7 @@ class TaskTurn:
     def _end(self, detail: TaskDetail) -> StopReason:
         self._records.tell()
         self.narrator.close()
-        tell_end(self.narrator, detail.view, detail.result)
+        _tell_end(self._desk, self.narrator, detail)
         return stop_reason(detail.view)
 
 
@@ -167,19 +183,33 @@ def retell(desk: Desk, tell: Callable[[Update], None], spec: Spec, spent: float)
         detail = desk.task(spec.id)
         if reads.is_over(detail.view):
             narrator.close()
-            tell_end(narrator, detail.view, detail.result)
+            _tell_end(desk, narrator, detail)
         else:
             narrator.say(f"This task is {detail.view.outcome}: `/{FOLLOW}` goes on with it.")
     return narrator.heard
 
 
-def tell_end(narrator: Narrator, view: TaskView, result: str) -> None:
-    """Tell the result, unless its words were just told, and how it ended where it was not done."""
-    words = result.strip()
+def _tell_end(desk: Desk, narrator: Narrator, detail: TaskDetail) -> None:
+    """Tell the result, unless its words were just told, what waits for acceptance, and how it ended if not done."""
+    view, words = detail.view, detail.result.strip()
     if words and words != narrator.last_words.strip():
         narrator.say(words[:_MOST_RESULT])
+    if waits := _changed(desk, view):
+        narrator.say(waits)
     if view.status is not Status.DONE:
         narrator.say(f"{view.outcome}: {one_line(view.reason, 600)}" if view.reason else view.outcome)
+
+
+def _changed(desk: Desk, view: TaskView) -> str:
+    """Return that files which a task changed apart wait for a person; empty where none do."""
+    folder = task_files.folder_of(desk.layout, view.id)
+    try:
+        changes = change_records.read_list(folder) if folder else None
+        if folder is None or changes is None or not is_open(changes, change_records.read_decisions(folder)):
+            return ""
+    except (StoreError, OSError):
+        return ""  # the room tells of what is damaged
+    return f"Changed apart, waiting to be accepted ({len(changes.files)}): `lumen-tui changes show {view.id}`"
 
 
 def stop_reason(view: TaskView) -> StopReason:
