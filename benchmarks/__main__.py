@@ -24,6 +24,7 @@ from benchmarks import (
     freshness,
     growth,
     hotverbs,
+    http,
     isolate,
     memory,
     outward,
@@ -40,6 +41,7 @@ SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
     "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
     "past", "search", "isolate", "answers", "demo", "outward",
+    "http",
 )  # fmt: skip
 
 
@@ -74,6 +76,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from capsule.measure(folder)
     if "outward" in parts:
         yield from outward.measure(folder)
+    if "http" in parts:
+        yield from http.measure(folder, newest, seconds=20 if options.full else 8)
     if "relay" in parts:
         yield from relay.measure(folder)
     if "past" in parts:

@@ -172,10 +172,12 @@ class RemotePort:
             order=not self._origin[0],
         )
 
-    def task_detail(self, task_id: str) -> TaskDetail:
-        for _ in range(_MOVES):
+    def task_detail(self, task_id: str, *, refresh: bool = True) -> TaskDetail:
+        """Return one task; without `refresh` by what was taken in last, for a caller that follows the state anyway."""
+        for attempt in range(_MOVES):
             with self._turn:
-                self._reader.refresh(self._clock.now())
+                if refresh or attempt:
+                    self._reader.refresh(self._clock.now())
                 view, folder = _task(self._reader, task_id)
                 asked = self._reader.question_of(view.id, self._clock.now())
             events = newest_events(folder)

@@ -110,9 +110,11 @@ def task_document(view: TaskView) -> Document:
     }
 
 
-def whole_task(layout: Layout, view: TaskView, folder: Path | None, now: float) -> Document:
-    """Return what `task show` answers: the same with cost, session, skills and the result."""
-    cost = costs(layout, [view], now)[view.id]
+def whole_task(
+    layout: Layout, view: TaskView, folder: Path | None, now: float, cost: TaskCost | None = None
+) -> Document:
+    """Return what `task show` answers: the same with its cost, where that is known already, session, skills, result."""
+    cost = cost or costs(layout, [view], now)[view.id]
     ended = task_files.read_exit(folder) if folder else None
     return {
         **task_document(view),
@@ -167,4 +169,21 @@ def question_document(layout: Layout, request: Approval, state: str) -> Document
 
 def plain(document: Mapping[str, object]) -> Document:
     """Return a document as dicts, lists, numbers and texts, every text in it safe."""
-    return {name: safe_all(value) for name, value in msgspec.to_builtins(document, str_keys=True).items()}
+    built: Document = msgspec.to_builtins(document, str_keys=True)
+    if _has_only_plain_letters(built):
+        return built
+    return {name: safe_all(value) for name, value in built.items()}
+
+
+def _has_only_plain_letters(document: Document) -> bool:
+    """Return whether no text of a document needs a look of its own, as in most; JSON escapes what is no plain letter.
+
+    A pair of escapes that does not begin where it seems to leaves its backslash behind, and the look is taken.
+    """
+    try:
+        data = msgspec.json.encode(document)
+    except UnicodeEncodeError:  # half a character, which `safe` replaces
+        return False
+    if not data.isascii() or b"\x7f" in data:
+        return False
+    return b"\\" not in data or b"\\" not in data.replace(b"\\n", b"").replace(b'\\"', b"")

@@ -13,6 +13,9 @@ from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.access import Principal, Scope
 from lumen_tui.model.requests.base import Request
+from lumen_tui.model.searching import Found, SearchQuery
+from lumen_tui.queries import documents
+from lumen_tui.queries.documents import Document
 from lumen_tui.storage import origin, schema
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.layout import distrust
@@ -21,6 +24,7 @@ from lumen_tui.storage.store import Store
 if TYPE_CHECKING:
     from lumen_tui.engine.port import RemotePort, TaskDetail
     from lumen_tui.model.snapshot import Snapshot
+    from lumen_tui.queries.search.search import Searcher
 
 ANSWERS = frozenset({"approval.allow", "approval.deny", "question.answer"})  # which need the scope approve
 
@@ -53,9 +57,23 @@ class Desk:
         """Yield a new snapshot whenever something changed, until `stop` is set. Blocks between them."""
         return self._port.changes(stop)
 
+    def status(self) -> Document:
+        """Return how the agent is, as `status` answers."""
+        return documents.status_document(self.layout, self.snapshot(), self.now)
+
     def task(self, task_id: str) -> TaskDetail:
         """Return one task by its full id, live or archived. ActionError where there is none."""
         return self._port.task_detail(task_id)
+
+    def search(self, query: SearchQuery) -> Found:
+        """Return the best hits of a search."""
+        return self._searcher.search(query, self.now)
+
+    @functools.cached_property
+    def _searcher(self) -> Searcher:
+        from lumen_tui.queries.search.search import Searcher
+
+        return Searcher(self.layout, with_units=True)
 
     def perform(self, who: Principal, request: Request) -> Done:
         """Carry out a verb in a program's name, which is never an order of the operator.

@@ -6,13 +6,18 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lumen_tui.actions.outcome import Done
+from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.access import Principal
 from lumen_tui.model.requests.base import Request
+from lumen_tui.model.searching import Found, SearchQuery
+from lumen_tui.queries.documents import Document
 from lumen_tui.servers.desk import Desk
 
 if TYPE_CHECKING:
+    from lumen_tui.engine.port import TaskDetail
     from lumen_tui.model.snapshot import Snapshot
+
+    Moment = tuple[Snapshot | None, int]
 
 _LOOK = 2.0  # seconds between two looks at whether anybody still waits
 _PATIENCE = 3.0  # seconds for the thread to end
@@ -23,6 +28,8 @@ class FollowingDesk(Desk):
 
     _newest: Snapshot | None = None
     _thread: threading.Thread | None = None
+    _status: tuple[Moment, Document] | None = None
+    _searched: Moment | None = None
 
     def follow(self) -> None:
         """Take the first snapshot, which reads all journals, then follow in a thread."""
@@ -57,6 +64,36 @@ class FollowingDesk(Desk):
     def snapshot(self) -> Snapshot:
         return self._newest if self._newest is not None else super().snapshot()
 
+    @property
+    def _moment(self) -> Moment:
+        """What an answer that was worked out holds for: one snapshot, and one second."""
+        return (self._newest, int(self.now))
+
+    @property
+    def knows_status(self) -> bool:
+        """Whether the next `status` is answered from memory."""
+        return self._status is not None and _is_same(self._status[0], self._moment)
+
+    def status(self) -> Document:
+        """Return how the agent is by the newest snapshot, worked out once a second at most: ages are in it."""
+        moment, known = self._moment, self._status
+        if known is None or not _is_same(known[0], moment):
+            known = self._status = (moment, super().status())
+        return known[1]
+
+    def search(self, query: SearchQuery) -> Found:
+        """Return the best hits; what others have written meanwhile is looked for once a second."""
+        moment, searched = self._moment, self._searched
+        result = self._searcher.search(query, self.now, refresh=searched is None or not _is_same(searched, moment))
+        self._searched = moment
+        return result
+
+    def task(self, task_id: str) -> TaskDetail:
+        try:
+            return self._port.task_detail(task_id, refresh=self._newest is None)
+        except ActionError:
+            return super().task(task_id)  # it is newer than what was taken in
+
     def perform(self, who: Principal, request: Request) -> Done:
         done = super().perform(who, request)
         if self._newest is not None:
@@ -64,7 +101,12 @@ class FollowingDesk(Desk):
         return done
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, and close what is open."""
         if self._thread is not None:
             self._stop.set()
             self._thread.join(_PATIENCE)
+        self._searcher.close()
+
+
+def _is_same(one: Moment, other: Moment) -> bool:
+    return one[0] is other[0] and one[1] == other[1]

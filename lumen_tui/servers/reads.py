@@ -112,7 +112,7 @@ class ApprovalRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def status(desk: Desk, who: Principal, arguments: NoArguments) -> Document:
-    return documents.status_document(desk.layout, desk.snapshot(), desk.now)
+    return desk.status()
 
 
 def attention(desk: Desk, who: Principal, arguments: NoArguments) -> Document:
@@ -142,14 +142,11 @@ def briefing(desk: Desk, who: Principal, arguments: BriefingArguments) -> Docume
 
 def search(desk: Desk, who: Principal, arguments: SearchRequest) -> Document:
     """Search all but conversations: what was said in sessions is for the operator."""
-    from lumen_tui.queries.search.search import Searcher
-
     filters = {name: getattr(arguments, name) for name in ("type", "kind", "tag", "wu", "since")}
     query = searching.parse(searching.filtered(arguments.query, filters), desk.now, limit=arguments.limit)
     if query.problems or query.empty:
         raise ActionError("; ".join(query.problems) or "the query has no word in it")
-    with Searcher(desk.layout, with_units=True) as searcher:
-        result = searcher.search(msgspec.structs.replace(query, conversations=False), desk.now)
+    result = desk.search(msgspec.structs.replace(query, conversations=False))
     return searching.document(arguments.query, result)
 
 
@@ -205,7 +202,8 @@ def _is_wanted(view: TaskView, arguments: TasksRequest) -> bool:
 def read_task(desk: Desk, who: Principal, arguments: TaskRequest) -> Document:
     detail = desk.task(checks.task_id(desk.store, arguments.task_id))
     view = documents.waiting(detail.view, desk.snapshot().standing)
-    whole = documents.whole_task(desk.layout, view, task_files.folder_of(desk.layout, view.id), desk.now)
+    folder = task_files.folder_of(desk.layout, view.id)
+    whole = documents.whole_task(desk.layout, view, folder, desk.now, detail.cost)
     asked = [_described(desk, request) for request in questions_of(desk, view.id)]
     return {**whole, **_part(str(whole["result"]), arguments.offset, "result"), "events": detail.events, "asks": asked}
 

@@ -10,6 +10,8 @@ import pytest
 from lumen_tui.actions.registry import HANDLERS
 from lumen_tui.model.access import Principal, Scope
 from lumen_tui.model.approvals import Approval
+from lumen_tui.model.text import is_safe, safe
+from lumen_tui.queries import documents
 from lumen_tui.servers.catalogue import OPERATIONS, Fault, OperationError, offered, schema_of
 from lumen_tui.store import approvals
 
@@ -99,7 +101,7 @@ def test_what_a_program_does_is_its_own_and_never_an_order(connected) -> None:
 def test_what_a_program_does_can_be_undone_by_the_operator(connected) -> None:
     done = connected.call("send_signal", message="spam")
     connected.folder.do("undo", action_id=done["action_id"])
-    assert connected.call("list_signals")["signals"] == ()
+    assert not connected.call("list_signals")["signals"]
 
 
 def test_an_order_of_the_operator_is_not_cancelled_by_a_program(connected) -> None:
@@ -130,7 +132,7 @@ def test_the_inbox_of_a_program_is_its_own(connected) -> None:
     connected.folder.do("signal.send", message="For everybody")
     (signal,) = connected.call("inbox")["signals"]
     connected.call("mark_read", signal_ids=[signal["id"]])
-    assert connected.call("inbox")["signals"] == ()
+    assert not connected.call("inbox")["signals"]
     assert len(connected.call("inbox", name="another")["signals"]) == 1
 
 
@@ -194,3 +196,28 @@ def test_a_flood_is_held_back_by_scope_and_lets_up(connected) -> None:
 def test_a_folder_that_others_can_write_is_not_acted_in(connected) -> None:
     connected.folder.root.chmod(0o777)
     assert fault(connected.call, "send_signal", message="x") is Fault.REFUSED
+
+
+HOSTILE = [
+    "\x1b[31m",
+    "a\x00b",
+    "\x7f",
+    "\u202e",
+    "\ud800",
+    "\\u001b",
+    "\\\x1b",
+    '"\x1b',
+    "\\n\x9b",
+    "a\r\nb",
+    "\u200b",
+]
+PLAIN = ["", "plain", "two\nlines", 'said "so"', "back\\slash", "\\n", '\\"', "tab\there", "Grüße, ↑", "\\\\n\\\\"]
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *PLAIN], ids=ascii)
+def test_what_is_answered_is_safe_however_it_is_found_to_be(text: str) -> None:
+    document = {"text": text, "list": [text, {text: text}], "number": 5, "none": None}
+    answered = documents.plain(document)
+    assert answered["text"] == safe(text)
+    assert list(answered["list"]) == [safe(text), {safe(text): safe(text)}]
+    assert is_safe(str(answered["text"])) and (answered["number"], answered["none"]) == (5, None)

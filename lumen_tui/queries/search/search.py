@@ -61,8 +61,11 @@ class Searcher:
                     index.close()
             self._index = self._conversation_index = None
 
-    def search(self, wish: SearchQuery, now: float) -> Found:
-        """Return the best hits. An empty query finds nothing."""
+    def search(self, wish: SearchQuery, now: float, *, refresh: bool = True) -> Found:
+        """Return the best hits. An empty query finds nothing.
+
+        Without `refresh` notes and records are those of the last search, for who asks many times a second.
+        """
         if wish.empty or wish.problems:
             return Found(notes=wish.problems)
         units = self._lane_units(wish.lane)
@@ -71,7 +74,7 @@ class Searcher:
                 answer = (
                     self._search_conversations(wish, now, units)
                     if wish.conversations
-                    else self._search_documents(wish, now, units)
+                    else self._search_documents(wish, now, units, refresh=refresh)
                 )
             except NoFullText:
                 answer = self._scan(wish, now, units)
@@ -98,11 +101,11 @@ class Searcher:
                 else []
             )
 
-    def _search_documents(self, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
+    def _search_documents(self, wish: SearchQuery, now: float, units: Sequence[str], *, refresh: bool) -> Found:
         if self._index is None:
-            self._index = SearchIndex(self._layout)
+            self._index, refresh = SearchIndex(self._layout), True
         self._index.progress = self.progress
-        answer = _answer(self._index, wish, now, units)
+        answer = _answer(self._index, wish, now, units, refresh=refresh)
         return replace(answer, notes=(*answer.notes, IN_MEMORY)) if self._index.in_memory else answer
 
     def _search_conversations(self, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
@@ -141,12 +144,13 @@ class Searcher:
         return [unit.id for unit in list_units(self._layout)[0] if unit.lane == lane]
 
 
-def _answer(index: SearchIndex, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
+def _answer(index: SearchIndex, wish: SearchQuery, now: float, units: Sequence[str], *, refresh: bool = True) -> Found:
     """Return the answer; the index is built again where it turns out to be damaged."""
     import sqlite3
 
     try:
-        index.refresh(now)
+        if refresh:
+            index.refresh(now)
         return query.ask(index.db, wish, now, units)
     except sqlite3.DatabaseError:
         index.begin_again()

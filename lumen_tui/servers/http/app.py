@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -17,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from lumen_tui.engine.health import health_report
+from lumen_tui.model.access import Scope
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.servers.catalogue import Counter, Fault, OperationError
 from lumen_tui.servers.following import FollowingDesk
@@ -31,6 +33,9 @@ from lumen_tui.servers.http.routes import BASE, IDEMPOTENCY_KEY, ROUTES, Operati
 from lumen_tui.servers.mcp.handlers import Handlers
 
 _FROM_MEMORY = frozenset({"attention", "list_roles", "list_signals", "list_units", "list_discoveries"})
+_SLOW = frozenset({"search", "briefing"})
+_SEARCHES = 2  # at once: what takes long keeps no thread from what does not
+_THREADS = 4  # for other reads: more would only wait for one another
 _GONE = 499  # nobody reads the answer any more
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -47,20 +52,20 @@ class HttpApi:
         self.listeners = Listeners(desk.layout)
         self.mcp = McpEndpoint(desk, door, lambda: Handlers(counter))
         self._figures = RequestFigures()
+        self._slow, self._quick = CapacityLimiter(_SEARCHES), CapacityLimiter(_THREADS)
         self._log = log
 
     def operation(self, route: OperationRoute) -> Endpoint:
         """Return what answers the requests of a route."""
         name = route.operation.name
+        limiter = self._slow if name in _SLOW else self._quick if route.operation.scope is Scope.READ else None
 
         async def answer(request: Request) -> Response:
             who = self.door.principal(request, self.desk.now)
             arguments = await _arguments(route, request)
-            if name in _FROM_MEMORY:
-                document = self.counter.invoke(who, name, arguments)
-            else:
-                document = await run_in_threadpool(self.counter.invoke, who, name, arguments)
-            return json(document)
+            if name in _FROM_MEMORY or (name == "status" and self.desk.knows_status):
+                return json(self.counter.invoke(who, name, arguments))
+            return json(await to_thread.run_sync(self.counter.invoke, who, name, arguments, limiter=limiter))
 
         return answer
 

@@ -36,6 +36,7 @@ _MOST_CONNECTIONS = 4_000
 _FAREWELL = 3  # seconds for what is being answered when the server ends
 _UNREAD = 30_000  # milliseconds after which a client that does not take its answer is dropped
 _LINES = 20  # of the log, a second
+_SWITCH = 0.0005  # seconds for which a thread that reads keeps the loop waiting; by default ten times that
 
 
 class Listening(Struct, frozen=True):
@@ -72,6 +73,7 @@ def serve(root: Path, listening: Listening, say: Callable[[str], None]) -> int:
         config.callback_notify, config.timeout_notify = alive, 1
         signal.signal(signal.SIGTERM, lambda *_: None)  # what is in force again when the server has ended
         _allow_files()
+        sys.setswitchinterval(_SWITCH)
 
         def end() -> None:
             manager.stopping("asked to end")

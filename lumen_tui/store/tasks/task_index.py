@@ -95,8 +95,9 @@ class ArchiveIndex:
             status = Status(task.exit.status) if task.exit else Status.LOST
             if len(self._cache) > 500:
                 self._cache.clear()
-            self._cache[folder] = make_view(task, status, archived=True)
-        return self._cache[folder]
+            view = self._cache[folder] = make_view(task, status, archived=True)
+            return view
+        return self._cache.get(folder) or self.view(folder)  # a thread beside may have emptied it
 
     def folder(self, task_id: str) -> Path | None:
         """Return the folder of a task; None where it is not archived."""

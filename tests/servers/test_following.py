@@ -1,0 +1,89 @@
+"""A desk that many clients read at once: what it keeps in memory is what is on the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lumen_folder import StateFolder
+from lumen_until import until
+
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.model import searching
+from lumen_tui.model.access import Principal, Scope
+from lumen_tui.model.requests.tasks import NewTask
+from lumen_tui.servers.following import FollowingDesk
+from lumen_tui.storage.clock import SystemClock
+
+WHO = Principal("zed", "http", frozenset(Scope))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StateFolder:
+    made = StateFolder(tmp_path / "state", SystemClock())
+    made.layout.create()
+    return made
+
+
+@pytest.fixture
+def desk(folder: StateFolder) -> Iterator[FollowingDesk]:
+    made = FollowingDesk(folder.root)
+    made.follow()
+    yield made
+    made.close()
+
+
+def test_what_others_do_is_taken_in_and_what_is_done_here_is_there_at_once(folder, desk) -> None:
+    folder.do("signal.send", message="hello", to="*")
+    until(lambda: len(desk.snapshot().signals) == 1)
+    for number in range(10):
+        task = desk.perform(WHO, NewTask(objective=f"Look at part {number}")).target
+        assert task in [view.id for view in desk.snapshot().tasks]
+        assert task in [one["id"] for one in desk.status()["tasks"]]
+
+
+def test_a_task_that_is_newer_than_the_snapshot_is_found_and_one_that_is_not_there_is_not(folder, desk) -> None:
+    for _ in range(20):
+        task = folder.do("task.new", objective="Look at the pump").target
+        assert desk.task(task).view.id == task
+    with pytest.raises(ActionError, match="there is no task"):
+        desk.task("tsk-none")
+
+
+def test_the_status_is_worked_out_anew_when_something_changes(folder, desk) -> None:
+    assert desk.status() is desk.status() or not desk.knows_status
+    assert desk.status()["queued"] == 0
+    folder.do("task.new", objective="Look at the pump")
+    until(lambda: desk.status()["queued"] == 1)
+
+
+def test_a_search_finds_what_was_just_done_here_and_soon_what_others_did(folder, desk) -> None:
+    def hits(word: str) -> int:
+        return len(desk.search(searching.parse(word, desk.now, limit=5)).hits)
+
+    assert hits("pump") == 0
+    folder.do("signal.send", message="The pump is old", to="*")
+    until(lambda: hits("pump") == 1)
+
+
+def test_all_who_wait_for_changes_are_told_and_end_when_they_are_asked_to(folder, desk) -> None:
+    stops = [threading.Event() for _ in range(5)]
+    seen: list[list[int]] = [[] for _ in stops]
+
+    def watch(number: int) -> None:
+        for snapshot in desk.changes(stops[number]):
+            seen[number].append(len(snapshot.signals))
+
+    threads = [threading.Thread(target=watch, args=(number,)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    until(lambda: all(seen))
+    folder.do("signal.send", message="hello", to="*")
+    until(lambda: all(counts[-1] == 1 for counts in seen))
+    for stop in stops:
+        stop.set()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
