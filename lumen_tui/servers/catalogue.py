@@ -383,10 +383,14 @@ class Counter:
             raise OperationError(Fault.UNKNOWN, f"there is no operation {name[:80]!r}")
         if not who.may(operation.scope):
             raise OperationError(Fault.DENIED, f"{name} needs the scope {operation.scope}, which {who.by} lacks")
-        if seconds := self._rate.wait(who, operation.scope):
+        self.count(who, operation.scope)
+        return self._carry_out(operation, who, _decoded(operation, arguments))
+
+    def count(self, who: Principal, scope: Scope) -> None:
+        """Count a request of a program. OperationError where it is one too many."""
+        if seconds := self._rate.wait(who, scope):
             text = f"too many requests: try again in {seconds:.1f} s"
             raise OperationError(Fault.BUSY, text, retry_after=seconds)
-        return self._carry_out(operation, who, _decoded(operation, arguments))
 
     def _carry_out(self, operation: Operation, who: Principal, arguments: Struct) -> Document:
         try:

@@ -181,7 +181,7 @@ def main(root: Path, address: Path) -> None:
     desk.follow()
     counter, door = Counter(desk), OpenDoor(TokenBook(desk.layout), ())
     api = HttpApi(desk, counter, door, lambda text: None)
-    api.mcp = McpEndpoint(desk, door, lambda: EverythingHandlers(counter))
+    api.mcp = McpEndpoint(counter, desk, door, lambda: EverythingHandlers(counter))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
 

@@ -50,7 +50,7 @@ class HttpApi:
         self.counter = counter
         self.door = door
         self.listeners = Listeners(desk.layout)
-        self.mcp = McpEndpoint(desk, door, lambda: Handlers(counter))
+        self.mcp = McpEndpoint(counter, desk, door, lambda: Handlers(counter))
         self._figures = RequestFigures()
         self._slow, self._quick = CapacityLimiter(_SEARCHES), CapacityLimiter(_THREADS)
         self._log = log
@@ -95,6 +95,7 @@ class HttpApi:
     async def events(self, request: Request) -> Response:
         """Answer with a stream of what happens, which ends when the token does."""
         who = self.door.reader(request, self.desk.now)
+        self.counter.count(who, Scope.READ)
         place = request.headers.get("last-event-id", "")
         try:
             position = FeedPosition.parse(place) if place else None
@@ -114,7 +115,7 @@ class HttpApi:
 
     async def metrics(self, request: Request) -> Response:
         """Answer with figures for Prometheus."""
-        self.door.reader(request, self.desk.now)
+        self.counter.count(self.door.reader(request, self.desk.now), Scope.READ)
         snapshot = self.desk.snapshot()
         report = await run_in_threadpool(health_report, snapshot)
         text = exposition(snapshot, report, self._figures, self.listeners.count)

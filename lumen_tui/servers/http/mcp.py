@@ -7,16 +7,20 @@ its answer, or that takes long; in the stateless protocol closing the stream is 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter as Counted
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
 
-from lumen_tui.model.access import Principal
+from lumen_tui.model.access import Principal, Scope
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.toolservers import HANDSHAKE, MODERN, OLDER
+from lumen_tui.servers.catalogue import Counter
 from lumen_tui.servers.following import FollowingDesk
 from lumen_tui.servers.http.door import Door, body_of
 from lumen_tui.servers.http.problems import HEADERS, METHOD, HttpProblem
@@ -51,14 +55,30 @@ _STATUS = {
     METHOD_NOT_FOUND: 404,
 }
 _SOON = 5.0  # seconds until an answer becomes a stream
+_MOST_LONG = 8  # requests of one program that listen or wait for a task, so that others can, too
 _SILENCE = 15.0  # seconds after which a stream says that it lives
 _JSON, _STREAM = "application/json", "text/event-stream"
+
+
+class McpStream(StreamingResponse):
+    """A stream of messages, and what is done when it has ended, also where it never began."""
+
+    def __init__(self, parts: AsyncIterator[bytes], finish: Callable[[], None] = lambda: None) -> None:
+        super().__init__(parts, media_type=_STREAM, headers={**HEADERS, "x-accel-buffering": "no"})
+        self._finish = finish
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._finish()
 
 
 class McpEndpoint:
     """The path `/mcp`. `handlers` makes those of one client."""
 
-    def __init__(self, desk: FollowingDesk, door: Door, handlers: Callable[[], Handlers]) -> None:
+    def __init__(self, counter: Counter, desk: FollowingDesk, door: Door, handlers: Callable[[], Handlers]) -> None:
+        self._counter = counter
         self._desk = desk
         self._door = door
         self._handlers = handlers
@@ -66,6 +86,7 @@ class McpEndpoint:
         self._sessions = Sessions()
         self._threads = AnsweringThreads()
         self._streams: set[Outbox] = set()
+        self._long: Counted[str] = Counted()  # requests of each program that listen or wait for a task
 
     async def answer(self, request: Request) -> Response:
         """Answer one HTTP request. HttpProblem where it is none of MCP."""
@@ -79,7 +100,7 @@ class McpEndpoint:
         if request.method == "DELETE":
             self._sessions.end(session)
             return Response(status_code=204)
-        return self._streaming(self._sent(session.outbox, request))
+        return McpStream(self._sent(session.outbox, request))
 
     def end(self) -> None:
         """End all streams and sessions; called in the loop."""
@@ -100,6 +121,8 @@ class McpEndpoint:
                 raise JsonRpcError(INVALID_REQUEST, "id must be a text or a whole number")
             if not isinstance(params, dict):
                 raise invalid("params must be an object")
+            if method != "tools/call":  # which is counted by its scope
+                self._counter.count(who, Scope.READ)
             return await self._request(method, request_id, params, request, who)
         except JsonRpcError as error:
             always = error.code in (PARSE_ERROR, INVALID_REQUEST, _HEADER_MISMATCH, UNSUPPORTED_VERSION)
@@ -170,57 +193,49 @@ class McpEndpoint:
             handlers = self._handlers()  # its subscriptions end with the stream
         else:
             handlers = self._shared = self._shared or self._handlers()
-        if session is not None:
-            session.begin(exchange)
+        is_long = listens or may_wait(method, exchange.params)
+        if is_long and self._long[exchange.who.by] >= _MOST_LONG:
+            raise JsonRpcError(INTERNAL_ERROR, f"{_MOST_LONG} requests of this program wait or listen: end some first")
         work = partial(_work, handlers, method, exchange, outbox)
-        if not self._threads.take(work, is_long=may_wait(method, exchange.params)):
+        if not self._threads.take(work, is_long=is_long and not listens):
             raise JsonRpcError(INTERNAL_ERROR, "too many requests are under way: wait for some of them")
+        finish = self._begun(exchange, session, handlers, is_long=is_long)
         first = await outbox.take(_SOON)
         if first is not None and "method" not in first and not listens:
-            self._finish(exchange, session, handlers)
+            finish()
             return _json(first, self._status(first, exchange))
-        return self._streaming(self._stream(exchange, session, handlers, outbox, first, request))
+        return McpStream(self._sent(outbox, request, first), finish)
 
-    def _finish(self, exchange: Exchange, session: McpSession | None, handlers: Handlers) -> None:
-        """End what belongs to a request that was answered, or whose client has gone."""
+    def _begun(
+        self, exchange: Exchange, session: McpSession | None, handlers: Handlers, *, is_long: bool
+    ) -> Callable[[], None]:
+        """Note a request that is under way; return what ends it. A stateless one ends with its stream."""
+        by = exchange.who.by
+        self._long[by] += is_long
         if session is not None:
-            session.finish(exchange)
-            return
-        exchange.cancelled.set()
-        if handlers is not self._shared:
-            handlers.subscriptions.close()
+            session.begin(exchange)
+
+        def finish() -> None:
+            self._long[by] -= is_long
+            if session is not None:
+                session.finish(exchange)
+                return
+            exchange.cancelled.set()
+            if handlers is not self._shared:
+                handlers.subscriptions.close()
+
+        return finish
 
     @staticmethod
     def _status(answer: Message, exchange: Exchange) -> int:
         error = answer.get("error")
         return _STATUS.get(error["code"], 200) if error and exchange.modern else 200
 
-    def _streaming(self, parts: AsyncIterator[bytes]) -> Response:
-        return StreamingResponse(parts, media_type=_STREAM, headers={**HEADERS, "x-accel-buffering": "no"})
-
-    async def _stream(
-        self,
-        exchange: Exchange,
-        session: McpSession | None,
-        handlers: Handlers,
-        outbox: Outbox,
-        first: Message | None,
-        request: Request,
-    ) -> AsyncIterator[bytes]:
-        """Yield the messages of one request; a stateless one ends with its stream."""
-        try:
-            if first is not None:
-                yield _event(first)
-            async for data in self._sent(outbox, request):
-                yield data
-        finally:
-            self._finish(exchange, session, handlers)
-
-    async def _sent(self, outbox: Outbox, request: Request) -> AsyncIterator[bytes]:
+    async def _sent(self, outbox: Outbox, request: Request, first: Message | None = None) -> AsyncIterator[bytes]:
         """Yield the messages of an outbox as events, until they end, or the token does."""
         self._streams.add(outbox)
         try:
-            yield b": open\n\n"
+            yield b": open\n\n" if first is None else _event(first)
             while not outbox.ended:
                 message = await outbox.take(_SILENCE)
                 self._door.principal(request, self._desk.now)

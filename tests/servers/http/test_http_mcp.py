@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import httpx2
@@ -130,6 +130,42 @@ def test_who_goes_away_from_a_task_that_it_waits_for_cancels_it(served) -> None:
         progress = next(told)
         assert (progress["method"], progress["params"]["progressToken"]) == ("notifications/progress", 7)
     until(lambda: "task.cancel" in served.layout.actions.read_text())
+
+
+def test_one_program_cannot_take_every_place_where_requests_wait(served) -> None:
+    greedy, other = McpClient(served.client("greedy")), McpClient(served.client("other"))
+    wanted = {"notifications": {"resourceSubscriptions": []}}
+    with ExitStack() as open_streams:
+        listening = [open_streams.enter_context(greedy.stream("subscriptions/listen", wanted)) for _ in range(8)]
+        assert all(next(told)["method"].endswith("acknowledged") for told in listening)
+        refused = greedy.send("subscriptions/listen", wanted)
+        assert "end some first" in refused.json()["error"]["message"]
+        with other.stream("subscriptions/listen", wanted) as told:
+            assert next(told)["method"] == "notifications/subscriptions/acknowledged"
+    until(lambda: "error" not in _listened(greedy, wanted))
+
+
+def _listened(client: McpClient, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return the first message of a subscription, or the refusal."""
+    headers = client.headers_of("subscriptions/listen", wanted)
+    body = client.body("subscriptions/listen", wanted)
+    with client.http.stream("POST", "/mcp", json=body, headers=headers) as response:
+        if response.headers["content-type"].startswith("application/json"):
+            return dict(json.loads(response.read()))
+        return next(messages(response))
+
+
+def test_requests_of_every_kind_are_counted(serving) -> None:
+    served = serving("--limit", "3")
+    client = McpClient(served.client())
+    answers = [client.send("prompts/list").status_code for _ in range(20)]
+    assert answers[:6] == [200] * 6 and 429 in answers
+    streams = served.client("streams")
+    codes = []
+    for _ in range(20):
+        with streams.stream("GET", "/v1/events") as response:
+            codes.append(response.status_code)
+    assert 429 in codes
 
 
 def test_a_stream_ends_with_the_token_and_tells_nothing_more(served) -> None:
