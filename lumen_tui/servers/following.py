@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.searching import Found, SearchQuery
 from lumen_tui.queries.documents import Document
 from lumen_tui.servers.desk import Desk
+from lumen_tui.storage.files import StoreError
 
 if TYPE_CHECKING:
     from lumen_tui.engine.port import TaskDetail
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     Moment = tuple[Snapshot | None, int]
 
-_LOOK = 2.0  # seconds between two looks at whether anybody still waits
+_LOOK = 2.0  # seconds between two looks at whether anybody still waits, or a disk works again
 _PATIENCE = 3.0  # seconds for the thread to end
 
 
@@ -39,8 +41,11 @@ class FollowingDesk(Desk):
         self._thread.start()
 
     def _watch(self) -> None:
-        for _ in super().changes(self._stop):
-            self._renew()
+        while not self._stop.is_set():
+            with contextlib.suppress(StoreError, OSError):  # a disk that fails for a while ends no server
+                for _ in super().changes(self._stop):
+                    self._renew()
+            self._stop.wait(_LOOK)
 
     def _renew(self) -> None:
         with self._turn:  # else an older snapshot could take the place of a newer one
@@ -108,5 +113,5 @@ class FollowingDesk(Desk):
         self._searcher.close()
 
 
-def _is_same(one: Moment, other: Moment) -> bool:
-    return one[0] is other[0] and one[1] == other[1]
+def _is_same(moment: Moment, other: Moment) -> bool:
+    return moment[0] is other[0] and moment[1] == other[1]

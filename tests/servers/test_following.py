@@ -14,8 +14,11 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import searching
 from lumen_tui.model.access import Principal, Scope
 from lumen_tui.model.requests.tasks import NewTask
+from lumen_tui.servers import following
+from lumen_tui.servers.desk import Desk
 from lumen_tui.servers.following import FollowingDesk
 from lumen_tui.storage.clock import SystemClock
+from lumen_tui.storage.files import StoreError
 
 WHO = Principal("zed", "http", frozenset(Scope))
 
@@ -87,3 +90,21 @@ def test_all_who_wait_for_changes_are_told_and_end_when_they_are_asked_to(folder
     for thread in threads:
         thread.join(20)
         assert not thread.is_alive()
+
+
+def test_a_disk_that_fails_for_a_while_ends_nothing(folder, monkeypatch) -> None:
+    monkeypatch.setattr(following, "_LOOK", 0.01)
+    failures = iter([OSError("gone"), StoreError("gone")])
+    changes = Desk.changes
+
+    def failing(desk: Desk, stop: threading.Event) -> Iterator[object]:
+        if failure := next(failures, None):
+            raise failure
+        return changes(desk, stop)
+
+    monkeypatch.setattr(Desk, "changes", failing)
+    desk = FollowingDesk(folder.root)
+    desk.follow()
+    folder.do("signal.send", message="hello", to="*")
+    until(lambda: len(desk.snapshot().signals) == 1)
+    desk.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from itertools import islice
 
 from lumen_tui.servers.http.feed import FeedMessage, FeedPosition, FeedReader
+from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.watch import wait_for_changes
 
@@ -54,8 +56,9 @@ class Listeners:
     def _watch(self, reader: FeedReader, loop: asyncio.AbstractEventLoop) -> None:
         try:
             for _ in wait_for_changes(self._layout, self._stop, lambda: False):
-                while not self._stop.is_set() and (messages := reader.read()):
-                    loop.call_soon_threadsafe(self._publish, messages)
+                with contextlib.suppress(StoreError, OSError):  # a disk that fails for a while ends no stream
+                    while not self._stop.is_set() and (messages := reader.read()):
+                        loop.call_soon_threadsafe(self._publish, messages)
         except RuntimeError:
             if not self._stop.is_set():  # else the loop has ended
                 raise

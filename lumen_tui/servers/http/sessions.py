@@ -134,11 +134,11 @@ class Sessions:
 
     def add(self, session: McpSession) -> None:
         """Take up a session. Many clients never end theirs, so the one that was used least lately gives way."""
-        own = [one for one in self._open.values() if one.by == session.by]
+        own = [known for known in self._open.values() if known.by == session.by]
         if len(own) >= MOST_OF_ONE:
-            self.end(min(own, key=lambda one: (one.busy, one.used)))
+            self.end(min(own, key=_worth))
         elif len(self._open) >= MOST_SESSIONS:
-            self.end(min(self._open.values(), key=lambda one: (one.busy, one.used)))
+            self.end(min(self._open.values(), key=_worth))
         self._open[session.id] = session
 
     def find(self, session_id: str, who: Principal, now: float) -> McpSession | None:
@@ -158,3 +158,8 @@ class Sessions:
         """Close all."""
         for session in [*self._open.values()]:
             self.end(session)
+
+
+def _worth(session: McpSession) -> tuple[bool, float]:
+    """Return what grows with the reasons to keep a session."""
+    return (session.busy, session.used)
