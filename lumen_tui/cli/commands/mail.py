@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.model import times
-from lumen_tui.model.mail import REFUSED
+from lumen_tui.model.mail import FAILED, REFUSED, UNSENT
 from lumen_tui.storage import files
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TOO_LARGE, LATER = 65, 75  # EX_DATAERR and EX_TEMPFAIL of sysexits.h, by which mail servers know what to do
 _MEGABYTE = 1_000_000
 _PIECE = 1024 * 1024
-_LAST_REFUSED = 5
+_LAST_BAD = 5  # messages that were refused or could not be sent
 
 
 def declare(commands: CommandGroup) -> None:
@@ -52,19 +52,20 @@ def run_status(session: Session, args: Namespace) -> int:
 
     config = load_config(session.layout)[0].mail
     sources, lines = mail.sources(session.layout), mail.lines(session.layout)
-    refused = [line for line in lines if line.outcome == REFUSED][-_LAST_REFUSED:]
+    bad = [line for line in lines if line.outcome in (REFUSED, FAILED, UNSENT)][-_LAST_BAD:]
+    queued = len(mail.queued_today(lines, session.now))
     size = mail.bytes_of_day(lines, session.now) / _MEGABYTE
     if args.json:
-        document({"settings": config, "sources": sources, "day_mb": size, "refused": refused})
+        document({"settings": config, "sources": sources, "day_mb": size, "sent_today": queued, "refused": bad})
         return 0
     places = {mail.MAILDIR: config.maildir, mail.IMAP: config.imap}
     rows = [("address", config.address or "none"), ("operators", ", ".join(config.operators) or "none")]
     rows += [(name, f"{place}: {_how(sources.get(name))}" if place else "not set up") for name, place in places.items()]
     told = "tells what needs you" if config.tell else "tells nothing (tell = false)"
     rows.append(("smtp", f"{config.smtp}: {told}" if config.smtp else "not set up"))
-    table([*rows, ("today", f"{size:.1f} MB of {config.day_mb:g} came in")])
-    for line in refused:
-        say(f"refused {times.stamp_of(line.at)}  {line.id}  {line.sender}  {line.why}")
+    table([*rows, ("today", f"{size:.1f} MB of {config.day_mb:g} came in, {queued} of {config.out_per_day} went out")])
+    for line in bad:
+        say(f"{line.outcome} {times.stamp_of(line.at)}  {line.id}  {line.to or line.sender}  {line.why}")
     return 0
 
 
@@ -162,7 +163,7 @@ def run_log(session: Session, args: Namespace) -> int:
     if args.json:
         document(lines)
         return 0
-    table([(line.id, times.stamp_of(line.at), line.sender, line.subject, line.words) for line in lines])
+    table([(line.id, times.stamp_of(line.at), line.to or line.sender, line.subject, line.words) for line in lines])
     if not lines:
         talk("no mail came in")
     return 0
@@ -172,8 +173,9 @@ def run_show(session: Session, args: Namespace) -> int:
     from lumen_tui.model.text import safe
     from lumen_tui.store import mail
 
-    beginnings = (args.mail_id, f"eml-{args.mail_id}")
-    matching = [line for line in mail.lines(session.layout) if line.id.startswith(beginnings)]
+    beginnings = (args.mail_id, f"eml-{args.mail_id}", f"msg-{args.mail_id}")
+    newest = {line.id: line for line in mail.lines(session.layout)}  # of what is sent its last step
+    matching = [line for name, line in newest.items() if name.startswith(beginnings)]
     if len(matching) != 1:
         problem = "is not the beginning of one id" if matching else "is no message"
         raise ActionError(f"{args.mail_id} {problem}: `mail log` shows them", missing=not matching)
@@ -183,7 +185,8 @@ def run_show(session: Session, args: Namespace) -> int:
     if args.json:
         document({"mail": line, "text": text, "folder": str(folder)})
         return 0
-    facts = {"from": line.sender, "subject": line.subject, "came": line.at, "became": line.words}
+    facts = {"to": line.to} if line.to else {"from": line.sender}
+    facts |= {"subject": line.subject, "came": line.at, "became": line.words}
     table([(name, value) for name, value in {**facts, "files": ", ".join(line.attachments), "in": str(folder)}.items()])
     say(f"\n{text}")
     return 0

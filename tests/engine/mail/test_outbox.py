@@ -5,6 +5,7 @@ from __future__ import annotations
 from lumen_kills import killed_before, state_calls
 from lumen_smtp import Post
 
+from lumen_tui.__main__ import main
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.mail.outbox import Outbox
 from lumen_tui.engine.monitors import ApprovalMonitor
@@ -78,6 +79,22 @@ def test_a_kill_before_any_write_loses_nothing_queues_nothing_twice_and_keeps_th
     assert {subject: len(ids) for subject, ids in subjects(mailed.post).items()} == dict.fromkeys(wanted, 1)
     assert len(mailed.post.letters) <= len(wanted) + 1  # one kill is between the server's yes and its line
     assert list(mailed.world.layout.mail_out.iterdir()) == []
+
+
+def test_status_log_and_show_tell_how_what_is_sent_goes(mailed, capsys) -> None:
+    mailed.settings()
+    mailed.post.refuse = "451 later"
+    allowed(mailed, 0)
+    settle_and_send(mailed)
+    assert main(["--state", str(mailed.world.root), "mail"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 20 went out" in shown
+    assert "bo@example.org  the mail server refused it (SMTP 451)" in shown
+    (name,) = {line.id for line in mailed.lines()}
+    assert main(["--state", str(mailed.world.root), "mail", "show", name]) == 0
+    shown = capsys.readouterr().out
+    assert "failed: the mail server refused it (SMTP 451)" in shown
+    assert shown.endswith("\nHi\n")
 
 
 def test_an_answer_for_another_message_sends_nothing(mailed) -> None:

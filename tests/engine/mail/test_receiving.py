@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import resource
+import time
 
 import pytest
 from lumen_kills import killed_before, state_calls
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.mail import receiving
+from lumen_tui.engine.mail.parsing import parse
 from lumen_tui.model.records import Signal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
@@ -70,6 +72,27 @@ def test_a_bomb_is_refused_by_name_and_nobody_is_told(inbox, monkeypatch, why: s
     assert inbox.deliver(BOMBS[why], monkeypatch) == 0
     assert [(line.outcome, line.why) for line in inbox.lines()] == [("refused", why)]
     assert signals(inbox) == []
+
+
+_HEAD = b"From: bo@example.org\nSubject: hi\n"
+SLOW = {
+    "parameters": _HEAD
+    + b"Content-Disposition: attachment; "
+    + b"; ".join(b"filename*%d*=%%41" % i for i in range(12_000)),
+    "quotes": _HEAD + b'Content-Type: text/plain; charset="' + b'\\"' * 120_000,
+    "folds": _HEAD + b"X: a" + b"\n a" * 80_000,
+    "quoted-printable": _HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n" + b"=41" * 1_000_000,
+    "empty lines": _HEAD + b'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\n' + b"\n" * 3_000_000,
+    "open tags": _HEAD + b"Content-Type: text/html\n\n" + b"<div>" * 200_000,
+    "references": _HEAD + b"References: " + b"<a@b> " * 40_000,
+}
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_what_is_made_to_be_slow_is_taken_apart_in_seconds_of_the_processor(kind: str) -> None:
+    begun = time.thread_time()
+    parse(SLOW[kind] + b"\n\nhi\n")
+    assert time.thread_time() - begun < 10
 
 
 def test_a_message_of_a_hundred_megabytes_is_refused_and_not_held(inbox, monkeypatch) -> None:
