@@ -146,9 +146,9 @@ def _answered(store: Store, name: str, letter: Letter, config: Config, operator:
 
 def _signalled(store: Store, line: MailLine, letter: Letter, config: Config) -> MailLine:
     """Send the main agent what came, as data; its id follows from the message's, so that it is sent once."""
-    text = letter.text[:_SIGNAL_TEXT]
-    more = f"\n[{len(letter.text):,} characters in all: mail/kept/{line.id}/text.txt]" if text != letter.text else ""
-    files_words = f"\nattachments in mail/kept/{line.id}/: {', '.join(line.attachments)}" if line.attachments else ""
+    text, folder = letter.text[:_SIGNAL_TEXT], store.layout.mail_kept / line.id
+    more = f"\n[{len(letter.text):,} characters in all: {folder}/text.txt]" if text != letter.text else ""
+    files_words = f"\nattachments in {folder}/: {', '.join(line.attachments)}" if line.attachments else ""
     head = f"Mail {line.id} from {line.sender or 'an unclear sender'}: {line.subject}"
     signal = Signal(
         id=f"sig-{ids.short_hash(line.id)}",

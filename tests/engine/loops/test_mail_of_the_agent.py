@@ -205,3 +205,12 @@ async def test_after_a_kill_between_the_servers_yes_and_its_line_it_has_the_same
     assert first["Message-ID"] == second["Message-ID"]
     await posted.until(lambda: outcomes(posted)[-1:] == ["sent"])
     assert outcomes(posted) == ["queued", "sending", "sending", "sent"]
+
+
+async def test_a_long_message_is_read_whole_from_where_its_signal_says_that_it_is(posted, api) -> None:
+    mail_id = comes(posted, FROM_BO + b"x" * 70 + b"\n" + b"and more of it\n" * 300 + b"the very end\n")
+    signal = next(each for each in Journal(posted.layout.signals).records(Signal) if each.sender == "mail")
+    path = str(posted.layout.mail_kept / mail_id / "text.txt")
+    assert path in signal.message
+    assert "the very end" not in signal.message
+    assert "the very end" in await a_loop(posted, api, use("read_file", path=path))
