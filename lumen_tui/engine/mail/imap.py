@@ -72,7 +72,7 @@ class ImapFollower(PlaceFollower):
         known = self.state
         if known.validity == mailbox.validity:
             return mailbox.uids(f"UID {known.uid + 1}:*")
-        if not known.validity:
+        if not (known.validity and known.looked_at):
             self.keep(replace(known, validity=mailbox.validity, uid=mailbox.next_uid - 1))
             return []
         self.intake.note(

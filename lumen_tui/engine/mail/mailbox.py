@@ -92,6 +92,8 @@ class BoundedTransport(imaplib.IMAP4):
         ready.register(self.sock, select.POLLIN)
         ready.register(wake, select.POLLIN)
         while b"\n" not in self._buffer:
+            if time.monotonic() >= ends:
+                return False
             pending = isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()
             readable = () if pending else ready.poll(max(0.0, ends - time.monotonic()) * 1000)
             if not pending and (not readable or any(fd == wake for fd, _ in readable)):
@@ -127,7 +129,7 @@ class BoundedTransport(imaplib.IMAP4):
         return data
 
 
-class Refused(Exception):
+class Refused(Unreachable):
     """A server answers NO to a command."""
 
 
@@ -169,7 +171,7 @@ class Mailbox:
         with self._named():
             outcome, answer = command()
         if outcome != "OK":
-            raise Refused
+            raise Refused(f"{self._host} refuses a command")
         return answer
 
     def _protect(self, server: MailServer) -> None:
@@ -211,6 +213,7 @@ class Mailbox:
 
     def uids(self, criteria: str) -> list[int]:
         """Return the messages that meet the criteria of a search, in order."""
+        self._imap.allow(self._seconds)
         answer = self._read("SEARCH", f"UNDELETED {criteria}")
         words = b" ".join(part for part in answer if isinstance(part, bytes)).split()
         return sorted({int(word) for word in words if word.isdigit() and len(word) <= 10})

@@ -35,6 +35,7 @@ from lumen_tui.store.settings.config import load_config
 
 _NAME = re.compile(r"(msg-[0-9a-z]{13})\.json")
 _NEVER = float("inf")
+_LATER = 60.0  # seconds until the next look where the disk takes no line
 
 
 class Outbox:
@@ -66,15 +67,16 @@ class Outbox:
 
     def _send_due(self, config: Config) -> None:
         """Send each message whose next try is due, and note when the next one is."""
-        again = _NEVER
-        with contextlib.suppress(files.StoreError, OSError):  # a full disk tells of itself: the next change tries again
-            for message in waiting(self._layout):
-                steps = [line for line in mail.lines(self._layout) if line.id == message.id]
-                due = next_try(steps)
-                if due <= self._clock.now():
-                    due = self._send(message, steps, config)
-                again = min(again, due)
+        again = self._clock.now() + _LATER
+        with contextlib.suppress(files.StoreError, OSError):  # a full disk tells of itself
+            again = min((self._next(message, config) for message in waiting(self._layout)), default=_NEVER)
         self._again = again
+
+    def _next(self, message: OutgoingMail, config: Config) -> float:
+        """Send a message if it is due; return when it is due next."""
+        steps = [line for line in mail.lines(self._layout) if line.id == message.id]
+        due = next_try(steps)
+        return self._send(message, steps, config) if due <= self._clock.now() else due
 
     def _send(self, message: OutgoingMail, steps: list[MailLine], config: Config) -> float:
         """Send a message, unless that is over; return when it is tried again."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import socket
 import threading
 from abc import abstractmethod
 from collections import deque
@@ -94,7 +95,9 @@ class PlaceFollower(threading.Thread):
         self._place = place
         self._before = before
         self._over = threading.Event()
-        self._pipe = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._hearing, self._waking = socket.socketpair()
+        self._hearing.setblocking(False)
+        self._waking.setblocking(False)
         self._pause = FIRST_PAUSE
         self.state = MailSource(place)
 
@@ -105,7 +108,7 @@ class PlaceFollower(threading.Thread):
     def wake(self) -> None:
         """Let it look now."""
         with contextlib.suppress(OSError):  # it is woken already, or over
-            os.write(self._pipe[1], b".")
+            self._waking.send(b".")
 
     def end(self) -> None:
         """Ask for the end."""
@@ -120,7 +123,7 @@ class PlaceFollower(threading.Thread):
     @property
     def waking(self) -> int:
         """The descriptor that is readable once it was woken."""
-        return self._pipe[0]
+        return self._hearing.fileno()
 
     def run(self) -> None:
         if self._before is not None:
@@ -132,10 +135,10 @@ class PlaceFollower(threading.Thread):
         while not self.over:
             try:
                 self.follow()
-            except (Unreachable, SecretMissing, files.StoreError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever a server answers, its follower outlives it and says so
                 self._failed(error)
-        for fd in self._pipe:
-            os.close(fd)
+        self._hearing.close()
+        self._waking.close()
 
     def looked(self) -> None:
         """Write down that the place could be looked at."""
@@ -158,13 +161,14 @@ class PlaceFollower(threading.Thread):
         if not self.over:
             ready.poll(seconds * 1000)
         with contextlib.suppress(BlockingIOError):
-            os.read(self.waking, 4096)
+            self._hearing.recv(4096)
 
     def _failed(self, error: Exception) -> None:
         """Write down what is wrong, and wait: twice as long after each failure in a row."""
         if self.over:
             return
-        problem = one_line(str(error) or type(error).__name__, 200)
+        expected = isinstance(error, (Unreachable, SecretMissing, files.StoreError, OSError)) and str(error)
+        problem = one_line(str(error) if expected else f"{type(error).__name__}: {error}", 200)
         lasting = isinstance(error, SecretMissing) or (isinstance(error, Unreachable) and error.lasting)
         if problem != self.state.problem:
             self.intake.note(f"{self._place_name}: no mail comes in: {problem}")

@@ -49,7 +49,7 @@ class BoundedSmtp(smtplib.SMTP):
 
 def submit(config: MailConfig, letter: EmailMessage, recipients: Sequence[str]) -> None:
     """Hand a message over. Raise NotSent, SecretMissing; nothing once the server has taken it."""
-    password = resolve("mail.password", config.password, os.environ)
+    password = resolve("mail.password", config.password, os.environ) if config.user else ""
     server = server_at(config.smtp, config)
     taken = False
     try:
