@@ -232,7 +232,7 @@ class Engine:
             self.chat.poll(self.config, now, refusal=self._why_no_turn(), loop=self.loop.at_work)
         self.queue.poll(self.config.notify, now)
         self.mouths.hear(self.queue.waiting, self.config, now)
-        self.mail.poll(self.config, now)
+        self.mail.poll(self.config, now, sends=killed is None)
         return requests, supervised
 
     def beat(self, now: float, reason: str = "timer") -> BeatReport:

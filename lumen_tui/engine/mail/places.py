@@ -191,14 +191,18 @@ class MailPlaces:
         self._followers: dict[str, PlaceFollower] = {}
         self._settings: object = None
 
-    def poll(self, config: Config, now: float) -> None:
-        """Follow the places as the settings have them now; what was noted becomes events."""
+    def poll(self, config: Config, now: float, *, sends: bool) -> None:
+        """Follow the places as the settings have them now; what was noted becomes events.
+
+        Without `sends` nothing of the agent's goes out: it waits.
+        """
         operator = config.notify.operator or operator_name(os.environ)
         settings = (config.mail, config.agent.name, operator)
         if settings != self._settings:
             self._settings = settings
             self._follow(Intake(self._store, self._clock, config, operator, self._notes.append))
-        self._outbox.poll(config, now)
+        if sends:
+            self._outbox.poll(config, now)
         while self._notes:
             self._log.add("mail", self._notes.popleft(), now)
 

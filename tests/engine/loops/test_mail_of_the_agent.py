@@ -214,3 +214,30 @@ async def test_a_long_message_is_read_whole_from_where_its_signal_says_that_it_i
     assert path in signal.message
     assert "the very end" not in signal.message
     assert "the very end" in await a_loop(posted, api, use("read_file", path=path))
+
+
+async def test_a_reply_by_mail_allows_a_message_that_it_shows_whole(posted, api) -> None:
+    configure(posted, posted.post, 'operators = ["ann@example.org"]\ntell = true\n')
+    await a_loop(posted, api, answer())
+    await posted.until(lambda: posted.post.letters)
+    (asked,) = posted.post.letters
+    shown = posted.post.text()
+    assert f"to: {BO}\r\nsubject: Re: The build\r\n\r\nOn Friday.\r\n\r\nLumen" in shown
+    comes(
+        posted, f"From: ann@example.org\nSubject: Re: {asked['Subject']}\n\nallow\n\n> {shown.split()[-1]}\n".encode()
+    )
+    await posted.until(lambda: outcomes(posted)[-1:] == ["sent"])
+    assert posted.post.recipients == [["ann@example.org"], [BO]]
+
+
+async def test_nothing_goes_out_while_the_kill_switch_is_on(posted, api) -> None:
+    await a_loop(posted, api, answer())
+    (asked,) = await posted.asked()
+    posted.do("kill")
+    posted.do("approval.allow", approval_ids=asked.id)
+    await posted.until(lambda: outcomes(posted) == ["queued"])
+    await posted.beat()
+    posted.engine.poll(posted.clock.now())
+    assert outcomes(posted) == ["queued"]
+    posted.do("unkill")
+    await posted.until(lambda: outcomes(posted)[-1:] == ["sent"])
