@@ -11,8 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator
-from email.message import EmailMessage
-from email.utils import format_datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -32,6 +31,9 @@ from lumen_tui.storage.stamped import Stamp, stamp
 from lumen_tui.store import mail
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.settings.config import load_config
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
 
 _NAME = re.compile(r"(msg-[0-9a-z]{13})\.json")
 _NEVER = float("inf")
@@ -82,7 +84,7 @@ class Outbox:
         """Send a message, unless that is over; return when it is tried again."""
         if steps and steps[-1].outcome in (SENT, UNSENT):
             return self._over(message)
-        from lumen_tui.engine.mail.smtp import submit  # with ssl 10 ms, which only what sends pays
+        from lumen_tui.engine.mail.smtp import submit  # with ssl, for another 10 ms
         from lumen_tui.engine.mouths.sending import NotSent
         from lumen_tui.store.settings.secrets import SecretMissing
 
@@ -131,7 +133,9 @@ def next_try(steps: list[MailLine]) -> float:
 
 def letter(message: OutgoingMail, address: str, now: float) -> EmailMessage:
     """Return a message as it is sent."""
-    from datetime import UTC, datetime
+    from datetime import UTC, datetime  # these three for 10 ms, which only what sends pays
+    from email.message import EmailMessage
+    from email.utils import format_datetime
 
     made = EmailMessage()
     made["From"], made["To"], made["Subject"] = address, message.to, message.subject
