@@ -106,7 +106,7 @@ def _tests(session: Session, config: Config) -> dict[str, Callable[[], str]]:
 
 
 def _tried(test: Callable[[], str]) -> tuple[bool, str]:
-    from lumen_tui.engine.mail.places import Unreachable
+    from lumen_tui.engine.mail.following import Unreachable
     from lumen_tui.engine.mouths.sending import NotSent
     from lumen_tui.store.settings.secrets import SecretMissing
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from lumen_tui.engine.mail.following import FIRST_PAUSE, Intake, PlaceFollower
 from lumen_tui.engine.mail.mailbox import Mailbox, TooMuch
-from lumen_tui.engine.mail.places import FIRST_PAUSE, Intake, PlaceFollower
 from lumen_tui.engine.mail.servers import server_at
 from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from lumen_tui.engine.mail.places import Unreachable
+from lumen_tui.engine.mail.following import Unreachable
 from lumen_tui.engine.mail.servers import MailServer, fault_of
 from lumen_tui.model.mail import MailConfig
 from lumen_tui.model.text import one_line
@@ -129,7 +129,7 @@ class BoundedTransport(imaplib.IMAP4):
         return data
 
 
-class Refused(Unreachable):
+class CommandRefused(Unreachable):
     """A server answers NO to a command."""
 
 
@@ -167,11 +167,11 @@ class Mailbox:
             raise fault_of(self._host, error) from error
 
     def _ask(self, command: Callable[[], tuple[str, Sequence[Part]]]) -> Sequence[Part]:
-        """Return the parts of the answer to a command. Raise Refused for a NO."""
+        """Return the parts of the answer to a command. Raise CommandRefused for a NO."""
         with self._named():
             outcome, answer = command()
         if outcome != "OK":
-            raise Refused(f"{self._host} refuses a command")
+            raise CommandRefused(f"{self._host} refuses a command")
         return answer
 
     def _protect(self, server: MailServer) -> None:
@@ -201,7 +201,7 @@ class Mailbox:
         self._imap.allow(self._seconds)
         try:
             self._ask(lambda: self._imap.select(f'"{folder}"', readonly=True))
-        except Refused as error:
+        except CommandRefused as error:
             raise Unreachable(f"{self._host} has no mailbox {folder}", lasting=True) from error
         self.validity, self.next_uid = self._number("UIDVALIDITY"), self._number("UIDNEXT")
         if not (self.validity and self.next_uid):
@@ -221,7 +221,7 @@ class Mailbox:
     def _read(self, command: str, *arguments: str) -> Sequence[Part]:
         try:
             return self._ask(lambda: self._imap.uid(command, *arguments))
-        except Refused as error:
+        except CommandRefused as error:
             raise Unreachable(f"{self._host} refuses to show messages ({command})") from error
 
     def sizes(self, uids: Sequence[int]) -> dict[int, int]:

@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-from lumen_tui.engine.mail.places import Intake, PlaceFollower, Unreachable
+from lumen_tui.engine.mail.following import Intake, PlaceFollower, Unreachable
 from lumen_tui.model import ids
 from lumen_tui.storage import directories
 from lumen_tui.storage.watch import Notices

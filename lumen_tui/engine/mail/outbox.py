@@ -40,7 +40,7 @@ _NEVER = float("inf")
 _LATER = 60.0  # seconds until the next look where the disk takes no line
 
 
-class Outbox:
+class MailOutbox:
     """Sends what waits. For one thread; `poll` costs one look at a folder."""
 
     def __init__(self, layout: Layout, clock: Clock, note: Callable[[str], None]) -> None:

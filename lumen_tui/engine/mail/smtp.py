@@ -8,7 +8,7 @@ import smtplib
 from collections.abc import Sequence
 from email.message import EmailMessage
 
-from lumen_tui.engine.mail.places import Unreachable
+from lumen_tui.engine.mail.following import Unreachable
 from lumen_tui.engine.mail.servers import MailServer, fault_of, server_at
 from lumen_tui.engine.mouths.sending import NotSent
 from lumen_tui.model.mail import MailConfig

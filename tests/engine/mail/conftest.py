@@ -15,7 +15,7 @@ from lumen_smtp import Post, posting
 from lumen_until import AwaitedInLoop
 
 from lumen_tui.__main__ import main
-from lumen_tui.engine.mail.places import Intake
+from lumen_tui.engine.mail.following import Intake
 from lumen_tui.engine.mail.receiving import deal_with
 from lumen_tui.model.mail import MailLine
 from lumen_tui.model.notifying import ToldReceipt

@@ -7,7 +7,7 @@ from lumen_smtp import Post
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.mail.outbox import Outbox
+from lumen_tui.engine.mail.outbox import MailOutbox
 from lumen_tui.engine.monitors import ApprovalMonitor
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, call_hash
@@ -44,7 +44,7 @@ def settle_and_send(mailed: Mailed) -> None:
     """What an engine does with it, in the thread that calls."""
     world = mailed.world
     ApprovalMonitor(world.layout, EventLog(world.store, ()), lambda task: None).check_all(world.now)
-    Outbox(world.layout, world.clock, lambda note: None)._send_due(load_config(world.layout)[0])
+    MailOutbox(world.layout, world.clock, lambda note: None)._send_due(load_config(world.layout)[0])
 
 
 def outcomes(mailed: Mailed, outcome: str) -> list[str]:
