@@ -144,6 +144,14 @@ def test_mail_of_the_agent_itself_and_beyond_the_rate_tells_nobody(inbox, monkey
     assert len(signals(inbox)) == 3
 
 
+def test_beyond_the_bytes_of_a_day_the_mail_server_is_asked_to_try_again(inbox, monkeypatch) -> None:
+    inbox.settings(more="day_mb = 0.001\n")
+    assert inbox.deliver(letter("x" * 70 + "\n" + "y" * 900, "bo@example.org"), monkeypatch) == 0
+    assert inbox.deliver(letter("tomorrow", "bo@example.org"), monkeypatch) == 75
+    assert len(signals(inbox)) == 1
+    assert list(inbox.world.layout.mail_new.iterdir()) == []
+
+
 def test_a_disk_that_takes_nothing_asks_the_mail_server_to_try_again(inbox, monkeypatch) -> None:
     inbox.world.layout.mail_log.mkdir()
     assert inbox.deliver(letter("hi", "bo@example.org"), monkeypatch) == 75
