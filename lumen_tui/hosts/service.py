@@ -181,8 +181,10 @@ class HostService:
             self._must_take(order)
         else:
             known.close()
-        task = self._open.get((order.task_id, order.attempt)) or await self._folder.begin(order)
-        self._open[order.task_id, order.attempt] = task
+        begun = await self._folder.begin(order)  # also of one that is open: a later attempt may have begun since
+        task = self._open.setdefault((order.task_id, order.attempt), begun)
+        if task is not begun:
+            begun.close()
         task.launch(self._keys(task.spec))
         return task.state()
 

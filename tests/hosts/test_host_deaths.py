@@ -149,16 +149,16 @@ def calls(home: Any, task_id: str) -> list[str]:
     return [event["text"] for event in events if event["kind"] == "call"]
 
 
-VICTIMS = [("scheduler",), ("attic",), ("scheduler", "attic")]
+DEATHS = [
+    (frame, victims) for frame in range(2, 60, 3) for victims in (("scheduler",), ("attic",), ("scheduler", "attic"))
+]
 
 
-@pytest.mark.parametrize("victims", VICTIMS, ids=lambda names: " and ".join(names))
-async def test_whoever_is_killed_between_engine_and_worker_each_step_is_made_once(
-    machines, home, server, sampled, victims
-):
+@pytest.mark.long
+async def test_whoever_is_killed_between_engine_and_worker_each_step_is_made_once(machines, home, server, sampled):
     machines.start("scheduler")
     machines.start("attic")
-    for frame in sampled(list(range(2, 60, 3)), 2):
+    for frame, victims in sampled(DEATHS, 4):
         server.script = [*STEPS, "The answer."]
         before = len(server.asked)
         task_id = home.task("anything")
@@ -171,6 +171,7 @@ async def test_whoever_is_killed_between_engine_and_worker_each_step_is_made_onc
         assert len(calls(home, task_id)) == len(set(calls(home, task_id))) == 11
 
 
+@pytest.mark.long
 async def test_a_worker_that_is_killed_is_lost_there_and_goes_on_on_another_host_as_the_next_attempt(
     machines, home, server, sampled
 ):

@@ -15,6 +15,8 @@ from lumen_tui import __version__
 from lumen_tui.hosts.certificates import HOST, BadCertificate, Credentials
 from lumen_tui.hosts.remote_task import HostFolder
 from lumen_tui.hosts.service import Begin, Describe, End, HostCaller, HostRequest, HostService, Look, Tell
+from lumen_tui.model.frames import HostOrder
+from lumen_tui.model.tasks import Run
 from lumen_tui.storage.clock import SystemClock
 
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
@@ -118,6 +120,19 @@ async def test_a_second_task_waits_for_a_slot_and_the_first_is_still_reached(hom
     assert "attic has 1 at work, and 1 slots" in second.refused
     assert (await engine.ask("attic", Begin(first))).state.alive
     await engine.ask("attic", End(first.task_id, 1, "the test is over"))
+
+
+async def test_an_attempt_that_is_over_is_not_begun_again_though_the_host_has_it_open(home, serve, issuer, server):
+    server.script = [30.0, 30.0]
+    engine, task_id = caller(issuer, serve()), home.task("anything")
+    first = home.order(task_id)
+    await engine.ask("attic", Begin(first))
+    files = {**first.files, f"tasks/{task_id}/run.1.json": msgspec.json.encode(Run(1, "2026-01-01T00:00:00Z"))}
+    assert (await engine.ask("attic", Begin(HostOrder(task_id, 2, first.role, files)))).state.alive
+    assert not (await engine.ask("attic", Look(task_id, 1))).state.alive
+    late = await engine.ask("attic", Begin(first))
+    assert late.refused == f"attempt 1 at {task_id} is over: attempt 2 began here" and late.state is None
+    await engine.ask("attic", End(task_id, 2, "the test is over"))
 
 
 async def test_only_the_engine_is_obeyed(home, host, serve, issuer, forger):
