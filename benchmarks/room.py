@@ -31,6 +31,7 @@ TRIAGED = 100  # discoveries
 SECOND_FRAME = 0.06  # seconds of silence behind a key: by then all that it set off is painted
 ROUNDS = 5  # of keys, in turns with the other program
 SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
+NO_FRAME = 30  # bytes, which are fewer than those of a frame
 LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
 
 
@@ -226,23 +227,26 @@ def _switches(terminal: Terminal, count: int) -> list[float]:
     return times
 
 
-def _bytes_of(terminal: Terminal, key: bytes) -> float:
-    """Return the bytes of all frames that a key sets off."""
-    count = terminal.react(key)[1]
-    return float(count + terminal.settle(0.3, 3))
+def bytes_of(terminal: Terminal, key: bytes) -> int:
+    """Return the bytes of all frames that a key sets off; the shape of the mouse alone, before them, is none."""
+    terminal.send(key)
+    count, deadline = 0, time.perf_counter() + LONG_WAIT
+    while count < NO_FRAME and time.perf_counter() < deadline:
+        count += len(terminal.read(0.1))
+    return count + terminal.settle(0.3, 3)
 
 
 def _weigh(sample: Sample, terminal: Terminal, count: int) -> None:
     """Count what a focus that moves, a dialog, a sheet and a verdict in triage send."""
     for turn in range(count):
-        sample.focus_bytes.append(_bytes_of(terminal, b"345612"[turn % 6 :][:1]))
-        sample.opened_bytes.append(_bytes_of(terminal, DIALOG))
-        sample.closed_bytes.append(_bytes_of(terminal, BACK))
-        _bytes_of(terminal, NEEDS)
-        sample.back_bytes.append(_bytes_of(terminal, BACK))
-    _bytes_of(terminal, DISCOVERIES)
+        sample.focus_bytes.append(float(bytes_of(terminal, b"345612"[turn % 6 :][:1])))
+        sample.opened_bytes.append(float(bytes_of(terminal, DIALOG)))
+        sample.closed_bytes.append(float(bytes_of(terminal, BACK)))
+        bytes_of(terminal, NEEDS)
+        sample.back_bytes.append(float(bytes_of(terminal, BACK)))
+    bytes_of(terminal, DISCOVERIES)
     for _ in range(count):
-        sample.verdict_bytes.append(_bytes_of(terminal, SNOOZE))
+        sample.verdict_bytes.append(float(bytes_of(terminal, SNOOZE)))
 
 
 def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -15,13 +16,14 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from lumen_tui.model.agentstate import agent_status
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import sizes
 from lumen_tui.tui.band import MOST, NeedsBand
 from lumen_tui.tui.commands import shown_key
 from lumen_tui.tui.host import Host
-from lumen_tui.tui.kit.header import header, spend_words
+from lumen_tui.tui.kit.header import Moving, header, moving_words
 from lumen_tui.tui.kit.held import Held
 from lumen_tui.tui.kit.lines import Lines, fit, spread
 from lumen_tui.tui.panes.activity import something, strip
@@ -29,7 +31,7 @@ from lumen_tui.tui.panes.base import Pane, PanedRoom
 from lumen_tui.tui.panes.units import UnitsStrip
 from lumen_tui.tui.room_command import DECAY, DISCOVERIES, EVERYWHERE, LOOP, ROWS, SIGNALS, WAKE, WORKERS, RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
-from lumen_tui.tui.shares import EMPTY, LEAST, Want, shares
+from lumen_tui.tui.shares import EMPTY, LEAST, Settled, Want, shares
 from lumen_tui.tui.theme import Appearance
 
 # What a narrow window can do without, the first one first. The pane's own commands and the help stay longest.
@@ -169,12 +171,9 @@ def arrange(screen: Screen[None], layout: RoomLayout, panes: Sequence[Pane], cur
     _seen(screen.query_one("#detail"), layout.detailed)
 
 
-def share(panes: Sequence[Pane], height: int, more: Mapping[str, int], layout: RoomLayout) -> None:
-    """Give each pane of a column its lines of `height`; in a layout for one pane that has all of them."""
-    wants = [Want(pane.scope, pane.rows_wanted(), _WEIGHTS[pane.scope]) for pane in panes]
-    given = {} if layout.single or height < len(panes) * LEAST else shares(wants, height, more)
-    for pane in panes:
-        _take(pane, given.get(pane.scope))
+def share(wants: Sequence[Want], height: int, more: Mapping[str, int], layout: RoomLayout) -> Mapping[str, int]:
+    """Return the lines of each pane of a column of `height`; none in a layout for one pane, which has all of them."""
+    return {} if layout.single or height < len(wants) * LEAST else shares(wants, height, more)
 
 
 def show_band(band: NeedsBand, layout: RoomLayout) -> None:
@@ -199,13 +198,15 @@ def show_strip(line: Widget, snapshot: Snapshot, now: float, layout: RoomLayout)
     return int(line.display)
 
 
-def _take(pane: Pane, lines: int | None) -> None:
-    """Give a pane its lines; with None they are those of the style sheet."""
+def _take(pane: Pane, lines: int | None) -> bool:
+    """Give a pane its lines, with None those of the style sheet; return whether it had others."""
     pane.set_class(lines == EMPTY, "-empty")
-    if lines != pane.lines_given:
-        pane.lines_given = lines
-        pane.styles.height = lines
-        pane.recaption()
+    if lines == pane.lines_given:
+        return False
+    pane.lines_given = lines
+    pane.styles.height = lines
+    pane.recaption()
+    return True
 
 
 def _seen(widget: Widget, seen: bool) -> None:
@@ -226,28 +227,41 @@ AROUND = 2  # lines: the header and the footer
 class Columns:
     """The lines of the band and of the panes in their two columns; the operator moves the borders."""
 
-    def __init__(self, room: PanedRoom, screen: Screen[None], band: NeedsBand, units: UnitsStrip, host: Host) -> None:
+    def __init__(
+        self, room: PanedRoom, screen: Screen[None], band: NeedsBand, units: UnitsStrip, host: Host, patience: float
+    ) -> None:
+        """`patience`: seconds for which a pane keeps lines that it does not need any more."""
         self._room, self._screen, self._band, self._units, self._host = room, screen, band, units, host
+        self._needed = Settled(patience)
         self.around = AROUND  # lines above and below all of them
         self._layout = RoomLayout()
         self._moved: dict[str, int] = {}
         self._root = ""  # of the state folder from which they were read
 
-    def share(self, layout: RoomLayout) -> None:
-        """Give all of them the lines that their content asks for."""
+    def share(self, layout: RoomLayout) -> bool:
+        """Give all of them the lines that their content asks for; return whether a pane has others than before."""
         self._layout, room, snapshot = layout, self._room, self._room.snapshot
         show_band(self._band, layout)
         taken = show_strip(self._screen.query_one("#strip"), snapshot, room.now, layout)
         if snapshot.loading < 1:
-            return  # more rows may come
+            return False  # more rows may come
         if snapshot.root != self._root:
             self._root, self._moved = snapshot.root, sizes.load(snapshot.root) if snapshot.root else {}
+            self._needed.forget()
         loop, wake, workers, signals, discoveries, decay = room.panes
         height = self._screen.app.size.height - self.around - taken - lines_of(self._band)
         taken = 0 if layout.single else self._units.show(snapshot, low=layout.low)
         _seen(self._units, taken > 0)
-        share((wake, loop, decay), height - taken, self._moved, layout)
-        share((workers, discoveries, signals), height, self._moved, layout)
+        given = {
+            **share(self._wants(wake, loop, decay), height - taken, self._moved, layout),
+            **share(self._wants(workers, discoveries, signals), height, self._moved, layout),
+        }
+        changed = [_take(pane, given.get(pane.scope)) for pane in room.panes]
+        return any(changed)
+
+    def _wants(self, *panes: Pane) -> list[Want]:
+        rows = [(pane.scope, pane.rows_wanted()) for pane in panes]
+        return [Want(scope, self._needed.of(scope, count, self._room.now), _WEIGHTS[scope]) for scope, count in rows]
 
     def resize(self, by: int) -> None:
         """Give the current pane so many lines more of its column, and remember it."""
@@ -263,7 +277,7 @@ class Columns:
             self._room.run_worker(keep, group="sizes")
 
 
-_SPENT = 10.0  # seconds between two looks at what was spent today
+_MOVING = 10.0  # seconds between two looks at what was spent, and when the engine wakes
 _SAID_FOR = 6.0  # seconds that a notice stays
 
 
@@ -278,18 +292,24 @@ class Chrome:
         self._footer: list[Segment] = []
         self._silence: Timer | None = None
         self.notice: Notice | None = None
-        self._spent: Held[str] = Held(_SPENT)
+        self._moving: Held[Moving] = Held(_MOVING)
 
     def header(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the line above the panes."""
         room = self._room
         snapshot, now = room.snapshot, room.now
-        spent = self._spent.of((snapshot.root, snapshot.spend.closed), now, lambda: spend_words(snapshot.spend))
-        return [header(snapshot, now, width, self._host.look, here=room.drives, spent=spent)]
+        return [header(snapshot, now, width, self._host.look, here=room.drives, moving=self._held_back())]
+
+    def _held_back(self) -> Moving:
+        """Return what was spent, and when the engine wakes, as of a moment ago."""
+        snapshot, now = self._room.snapshot, self._room.now
+        about = (snapshot.root, snapshot.spend.closed, agent_status(snapshot, now).state)
+        return self._moving.of(about, now, lambda: moving_words(snapshot, now))
 
     def strip(self, width: int, _height: int) -> list[list[Segment]]:
         """Return the strip of activity."""
-        return [strip(self._room.snapshot, self._room.now, width, self._host.look)]
+        snapshot = replace(self._room.snapshot, spend=self._held_back().spend)
+        return [strip(snapshot, self._room.now, width, self._host.look)]
 
     def others(self, width: int, height: int) -> list[list[Segment]]:
         """Return the panes that are not seen, a line each or one together."""

@@ -29,6 +29,8 @@ def pace(snapshot: Snapshot, lean: bool) -> float:
 class Room(RoomScreen):
     """The main screen. Commands are looked up in the handlers."""
 
+    PATIENCE = 30.0
+
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self._likeness = LikenessFinder(self, host.port)
@@ -38,7 +40,7 @@ class Room(RoomScreen):
     def begin(self) -> None:
         """Take snapshots from now on."""
         self._host.await_snapshot()
-        self._timer = self.set_timer(self._pace, self._tick)
+        self._wait()
 
     @property
     def now(self) -> float:
@@ -60,10 +62,15 @@ class Room(RoomScreen):
         for pane in self.panes:
             pane.tick(now)
         self.band.tick(now)
+        self.columns.share(self.arranged)
         self._host.tick_screens(now)
         self._lines_again()
         self._pace = pace(self.snapshot, self._host.lean)
-        self._timer = self.set_timer(self._pace, self._tick)
+        self._wait()
+
+    def _wait(self) -> None:
+        """Tick when the clock comes to a multiple of the pace: what turns, runs and is held changes in one frame."""
+        self._timer = self.set_timer(self._pace - self._host.clock() % self._pace, self._tick)
 
     def on_key(self, event: events.Key) -> None:
         """Run the operator's own command with this key, or tell where one went whose key moved with this version."""

@@ -71,6 +71,7 @@ class Outlook:
 class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
     """Facts come down through `show`. What a key does is for those that are made of it to say."""
 
+    PATIENCE: ClassVar[float] = 0.0  # seconds for which a pane keeps lines that it does not need any more
     AUTO_FOCUS = ""  # the room itself gives the focus, once it is laid out
     BINDINGS: ClassVar[list[BindingType]] = bindings(EVERYWHERE, "do")
 
@@ -90,7 +91,7 @@ class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
         needs = self.handlers.needs
         self.band = NeedsBand(self, needs.needs_host, needs.why_stays, self.open_need, self.around.redraw_footer)
         self.units = UnitsStrip()
-        self.columns = Columns(self, self, self.band, self.units, host)
+        self.columns = Columns(self, self, self.band, self.units, host, self.PATIENCE)
 
     def compose(self) -> ComposeResult:
         loop, wake, workers, signals, discoveries, decay = self.panes
@@ -141,7 +142,8 @@ class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
             pane.show(snapshot, now)
         answering = self.band.in_front
         self.band.show(snapshot, now)
-        self.columns.share(self.arranged)
+        if self.columns.share(self.arranged):
+            self.paint_once()
         if answering and not self.band.display:
             self.set_focus(self.current.target)
         self._lines_again()

@@ -10,6 +10,30 @@ LEAST = 4  # lines of a pane with content: a frame around two rows
 _STEPS = (2, 3, 4, 6, 8, 11, 15, 20, 30, 45, 70)  # rows in which needs grow: a row more rarely moves every pane
 
 
+class Settled:
+    """Rows that panes need: more of them at once, fewer once they were not needed for so many seconds.
+
+    A loop that ends and begins, a task that comes and goes would move all panes of a column each time. One that is
+    empty gives its lines away at once.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._needed: dict[str, tuple[int, float]] = {}  # by pane: rows, and when so many were needed last
+
+    def of(self, scope: str, rows: int, now: float) -> int:
+        """Return the rows to give a pane that needs so many now, in seconds since 1970."""
+        most, last = self._needed.get(scope, (0, now))
+        if not rows or rows >= most or abs(now - last) >= self._seconds:
+            self._needed[scope] = rows, now
+            return rows
+        return most
+
+    def forget(self) -> None:
+        """Begin again, with other panes."""
+        self._needed.clear()
+
+
 class Want(NamedTuple):
     """What one pane asks for: `rows` of content, 0 for none, and how much its work weighs beside the others'."""
 

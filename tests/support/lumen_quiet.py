@@ -52,8 +52,8 @@ def _shows(app: Any) -> bool:
 
 
 def _changes(app: Any) -> bool:
-    """Return whether a screen is being opened, closed or resized."""
-    return _shows(app) and bool(app._batch_count or app._resize_event)
+    """Return whether a screen is being opened, closed or resized, or waits with its paint for a layout."""
+    return _shows(app) and bool(app._batch_count or app._resize_event or getattr(app.screen, "_unpainted", False))
 
 
 def _painted(app: Any) -> bool:

@@ -36,11 +36,25 @@ class Part(NamedTuple):
     short: str = ""  # said instead where there is no room for all of it
 
 
+class Moving(NamedTuple):
+    """What changes with every call and beat, and in the header moves all that stands behind it."""
+
+    spend: SpendView
+    wakes: str = ""
+
+
+def moving_words(snapshot: Snapshot, now: float) -> Moving:
+    """Return them as they are now. An agent that is idle has its next wake behind its word, for which nothing waits."""
+    status = agent_status(snapshot, now)
+    wakes = status.next_wake(now) if status.state in (AgentState.WORKING, AgentState.WAITING) else ""
+    return Moving(snapshot.spend, wakes)
+
+
 def header(
-    snapshot: Snapshot, now: float, width: int, look: Appearance, *, here: bool, spent: str = ""
+    snapshot: Snapshot, now: float, width: int, look: Appearance, *, here: bool, moving: Moving | None = None
 ) -> list[Segment]:
-    """Return the header on `width` cells; `here` where this room's own engine drives, `spent` from `spend_words`."""
-    said = _parts(snapshot, now, look, here=here, spent=spent or spend_words(snapshot.spend))
+    """Return the header on `width` cells; `here` where this room's own engine drives, `moving` as of a while ago."""
+    said = _parts(snapshot, now, look, here=here, moving=moving or moving_words(snapshot, now))
     parts = _fitting([part for part in said if part.text], width - _GAP)
     left = [(part.text, part.style) for part in parts if not part.right]
     if left:
@@ -71,14 +85,14 @@ def _size(parts: Mapping[int, Part]) -> int:
     return sum(cell_len(part.text) for part in parts.values())
 
 
-def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool, spent: str) -> list[Part]:
-    ink, sep = look.ink, look.shapes.sep
+def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool, moving: Moving) -> list[Part]:
+    ink, sep, spent = look.ink, look.shapes.sep, spend_words(moving.spend)
     beat, status = snapshot.engine.heartbeat, agent_status(snapshot, now)
     return [
         Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
         Part(10, f" {_short_path(snapshot.root)}", ink.muted),
         Part(4, f" {sep} {snapshot.demo}" if snapshot.demo else "", ink.accent, short=f" {sep} demo"),
-        *(_state(status, now, look) if snapshot.root else ()),
+        *(_state(status, moving.wakes, now, look) if snapshot.root else ()),
         Part(
             5,
             f" {sep} engine: local" if here and snapshot.engine.life is EngineLife.ALIVE else "",
@@ -96,12 +110,11 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool, spen
     ]
 
 
-def _state(status: AgentStatus, now: float, look: Appearance) -> list[Part]:
+def _state(status: AgentStatus, wakes: str, now: float, look: Appearance) -> list[Part]:
     """Shape, word, and what stands behind the word: said shorter where there is no room for it."""
     shape, style = _drawn(status.state, look)
     shape = "" if look.spoken else f"{shape} "  # the word is behind it
     text = one_line(_today(status.words(now), now).replace("·", look.shapes.sep), _SAID)
-    wakes = status.next_wake(now) if status.state in (AgentState.WORKING, AgentState.WAITING) else ""
     brief = text.partition(f" {look.shapes.sep} ")[0] if status.state is not AgentState.PAUSED else status.brief
     return [
         Part(1, f"   {shape}", style),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import ClassVar
 
+from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
@@ -13,29 +14,34 @@ from textual.binding import BindingType
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model import packets as packet_words
 from lumen_tui.model.loop import Artifact, LoopState, Packet
-from lumen_tui.model.snapshot import Revisions, Snapshot
+from lumen_tui.model.snapshot import Revisions, Snapshot, SpendView
 from lumen_tui.model.tasks import Status, TaskView, tally, tally_words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.kit.held import Held
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line, spread, wrap
 from lumen_tui.tui.panes.base import Detail, Pane
 from lumen_tui.tui.panes.charts import Bars
+from lumen_tui.tui.panes.workers import running_time
 from lumen_tui.tui.room_command import LOOP
 from lumen_tui.tui.theme import Appearance
 
 _LABEL, _BAR, _SPARKS = 10, 16, 16  # cells
 _BESIDE_BAR = 33  # cells for the name and the amounts
 _USUAL = 44  # cells of the pane in a window of 120
+_MOVING = 10.0  # seconds between two looks at what was spent, and at what the session at work does
 _LOOKED_AT = 300  # tasks; what is alive or queued stands in front
 
 Parts = list[tuple[str, Style]]
 
 
-def loop_rows(snapshot: Snapshot, now: float, look: Appearance, width: int) -> list[tuple[str, Parts]]:
-    """Return the rows that have something to say, each with its name."""
+def loop_rows(
+    snapshot: Snapshot, session: TaskView | None, now: float, look: Appearance, width: int
+) -> list[tuple[str, Parts]]:
+    """Return the rows that have something to say, each with its name; `session` is the main agent's at work."""
     rows, loop = LoopRows(snapshot, now, look), snapshot.loop
-    pairs = [("now", rows.session()), *([("backoff", rows.rests(loop))] if loop else [])]
+    pairs = [("now", rows.session(session)), *([("backoff", rows.rests(loop))] if loop else [])]
     if loop and loop.loop:
         pairs += [
             ("before", rows.before(loop)), ("output", rows.made(loop)), ("ordered", rows.ordered(loop)),
@@ -79,9 +85,9 @@ class LoopRows:
     def __init__(self, snapshot: Snapshot, now: float, look: Appearance) -> None:
         self.snapshot, self.now, self.look = snapshot, now, look
 
-    def session(self) -> Parts:
+    def session(self, session: TaskView | None) -> Parts:
         """Return what the session that is at work did last."""
-        session, ink = self.snapshot.session, self.look.ink
+        ink = self.look.ink
         if session is None:
             return []
         last = session.tail[-1] if session.tail else None
@@ -265,6 +271,7 @@ class LoopPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._facts = ScrolledLines(self._lines)
+        self._moving: Held[tuple[SpendView, TaskView | None]] = Held(_MOVING)
         self._count = 0
 
     def compose(self) -> ComposeResult:
@@ -287,7 +294,13 @@ class LoopPane(Pane):
 
     def fill(self) -> None:
         there = self.snapshot.loop or self.snapshot.session or self.snapshot.upcoming
-        self._count = len(loop_rows(self.snapshot, self.now, self.look, _USUAL)) if there else 0
+        rows = loop_rows(self.snapshot, self.snapshot.session, self.now, self.look, _USUAL) if there else []
+        self._count = max(len(rows), self._is_ending())
+
+    def _is_ending(self) -> bool:
+        """Return whether the session of the first loop is over, and the engine has not yet written what came of it."""
+        tasks = self.snapshot.tasks
+        return any(agent.loop_of(tasks[index].id) for index in range(min(_LOOKED_AT, len(tasks))))
 
     def empty_line(self) -> str:
         return f"none yet; {self.key('new_task')} gives it a task"
@@ -310,7 +323,7 @@ class LoopPane(Pane):
 
     def _age(self) -> str:
         if session := self.snapshot.session:
-            return times.clock(self.now - session.started)
+            return running_time(session, self.now)
         loop = self.snapshot.loop
         return words.ago(self.now - times.epoch(loop.completed_at)) if loop and loop.completed_at else ""
 
@@ -319,6 +332,13 @@ class LoopPane(Pane):
         if loop is None:
             return "no loop yet", False
         return f"{words.number(loop.loop)} · {self._age()} · {loop.health.status}", loop.health.status != "ok"
+
+    def _held_back(self) -> tuple[Snapshot, TaskView | None]:
+        """Return the snapshot with what was spent as of a moment ago, and the session at work as it was then."""
+        snapshot, session, spend = self.snapshot, self.snapshot.session, self.snapshot.spend
+        about = (spend.closed, spend.full, spend.tokens_cap, session and (session.id, session.state))
+        spend, session = self._moving.of(about, self.now, lambda: (self.snapshot.spend, self.snapshot.session))
+        return replace(snapshot, spend=spend), session
 
     def detail(self) -> Detail | None:
         if not self.snapshot.packets:
@@ -335,6 +355,6 @@ class LoopPane(Pane):
         ink = self.look.ink
         if not (self.snapshot.loop or self.snapshot.session or self.snapshot.upcoming):
             return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
-        rows = loop_rows(self.snapshot, self.now, self.look, width)
+        rows = loop_rows(*self._held_back(), self.now, self.look, width)
         lines = [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in rows]
         return [*lines, *history_lines(self.snapshot, self.now, width, self.look)] if self.zoomed else lines

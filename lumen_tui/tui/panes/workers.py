@@ -157,7 +157,7 @@ def outcome(
         return f"asks you  {times.clock(now - row.last_event)}", ink.loud
     if row.status is Status.RUNNING:
         held = "waits  " if row.reason else ""  # for a model's servers, or between two steps: its last words say it
-        return f"{held}{times.clock((now - row.started) // _STEP * _STEP)}", ink.accent if held else ink.text
+        return f"{held}{running_time(row, now)}", ink.accent if held else ink.text
     if row.status is Status.STALLED:
         return f"silent {times.clock(now - (row.last_event or row.started))}", ink.accent
     if row.status is Status.QUEUED:
@@ -167,6 +167,11 @@ def outcome(
     if row.status is Status.CANCELLED:
         return "cancelled", ink.muted
     return f"{_took(row)}{words.money(row.usage.usd):>8}" if row.usage.usd else _took(row), ink.muted
+
+
+def running_time(row: TaskView, now: float) -> str:
+    """Return for how long a task has run, as of the last multiple of a few seconds: those of all tasks move at once."""
+    return times.clock(max(0.0, now // _STEP * _STEP - row.started))
 
 
 def _took(row: TaskView) -> str:

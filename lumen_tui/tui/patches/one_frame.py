@@ -65,11 +65,14 @@ def collect_soon() -> None:
 
 
 _AT_MOST = 0.2  # seconds
+_LAYOUTS = 0.06  # seconds of two layouts, which Textual does sixty times a second at most
 _PASSES = 6  # of the event loop: a message and what it brings about need one each
 
 
 class OneFrame(_Screen):
     """For a screen: its paint waits until its widgets took in their messages."""
+
+    _unpainted = False  # whether something has another size and is not painted yet
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         event.refresh_styles = False  # each widget took its styles when it was mounted, a moment ago
@@ -84,6 +87,20 @@ class OneFrame(_Screen):
         """Whether it is open. Textual ends the workers of a screen that was left, or of a room, after its widgets."""
         return self.app.is_running and self in self.app.screen_stack
 
+    def paint_once(self) -> None:
+        """Paint in one frame what has another size now and what its widgets make of that, which takes two layouts.
+
+        While `App.batch_update` holds a paint back, Textual lays out nothing.
+        """
+        if not self._unpainted:
+            self._unpainted = True
+            asyncio.get_running_loop().call_later(_LAYOUTS, self._paint)
+
+    def _paint(self) -> None:
+        self._unpainted = False
+        if self.there:
+            self._compositor_refresh()
+
     def dismiss(self, result: Any = None) -> AwaitComplete:
         with _held(self.app) as held:
             gone = super().dismiss(result)
@@ -95,7 +112,7 @@ class OneFrame(_Screen):
         return gone
 
     def _compositor_refresh(self) -> None:
-        if self.app._batch_count:
+        if self.app._batch_count or self._unpainted:
             return  # Textual draws all the same while the paint is held back, and throws it away
         if self.app.screen is not self:
             _pass_on(self)

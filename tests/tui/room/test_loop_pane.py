@@ -33,7 +33,7 @@ def picture(packets: tuple[Packet, ...], *tasks: TaskView, **state: Any) -> Snap
 
 
 def rows(snapshot: Snapshot, width: int = 90) -> dict[str, str]:
-    found = loop_rows(snapshot, NOW, NO_APPEARANCE, width)
+    found = loop_rows(snapshot, snapshot.session, NOW, NO_APPEARANCE, width)
     return {name: "".join(text for text, _ in parts) for name, parts in found}
 
 

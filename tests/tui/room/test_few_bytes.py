@@ -1,0 +1,65 @@
+"""What a room sends for what happens all the time, counted on a pseudo-terminal of 120 x 40 that answers as most do."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from lumen_until import until
+
+from benchmarks.room import bytes_of
+from benchmarks.state import make_state
+from benchmarks.terminal import SYNC_END, Terminal
+from lumen_tui.storage.layout import Layout
+
+_QUIET = 0.3  # seconds
+Opened = Callable[[int], tuple[Layout, Terminal]]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opened]:
+    """Open a room over ten discoveries and so many signals."""
+    terminals: list[Terminal] = []
+
+    def open_room(signals: int) -> tuple[Layout, Terminal]:
+        layout = make_state(tmp_path / "state", nodes=1000, signals=signals, newest=time.time())
+        terminals.append(terminal := Terminal([sys.executable, "-m", "lumen_tui", "--state", str(layout.root)]))
+        _wait_for(terminal, "Node 903")
+        _wait_for(terminal, "Wake-state for loop")  # the first beat is over
+        terminal.settle(1.0)
+        return layout, terminal
+
+    yield open_room
+    for terminal in terminals:
+        terminal.leave()
+
+
+def _wait_for(terminal: Terminal, text: str) -> None:
+    until(lambda: text in terminal.shown().text, lambda: terminal.shown().text, 30.0, sleep=terminal.read)
+
+
+def test_a_focus_a_dialog_and_a_sheet_stay_within_their_budgets(opened: Opened) -> None:
+    _, terminal = opened(100)
+    for key in "456134":
+        assert bytes_of(terminal, key.encode()) <= 1500, key
+    for key in ("t", "\x1b", "!"):
+        assert bytes_of(terminal, key.encode()) <= 4000, key
+    assert bytes_of(terminal, b"\x1b") <= 4700  # nearly all that the room shows, 3 kB of it text
+
+
+def test_panes_that_get_other_lines_are_painted_once(opened: Opened) -> None:
+    layout, terminal = opened(0)
+    before = len(terminal.chunks)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with open(layout.signals, "a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "sig-new", "message": "something new", "created_at": stamp}) + "\n")
+    _wait_for(terminal, "something new")
+    terminal.settle(_QUIET)
+    frames = b"".join(data for _, data in terminal.chunks[before:]).split(SYNC_END)
+    moved = [frame for frame in frames if len(frame) > 300]
+    assert len(moved) == 1, frames  # discoveries gave lines to the signals
+    assert len(moved[0]) < 1500
