@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import key_of, screen_bindings
-from lumen_tui.tui.kit.lines import Pointed, changed_span, fit, push, wrap
+from lumen_tui.tui.kit.lines import DrawnLines, Pointed, changed_span, fit, push, wrap
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
 from lumen_tui.tui.room_command import ROWS
@@ -73,7 +73,7 @@ class Rows(Generic[R]):
         return {}
 
 
-class LineList(Pointed, Generic[R], can_focus=True):
+class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
     """Rows of one line (the selected one of two, with `two_lines`) over any lazy sequence."""
 
     ALLOW_SELECT = False
@@ -151,14 +151,17 @@ class LineList(Pointed, Generic[R], can_focus=True):
         """Repaint the cells that would look different now, and nothing else. Looks at lines first to last."""
         width = self.size.width
         for y in range(max(0, first), min(self.size.height, last + 1)):
-            span = changed_span(self._painted.get(y), self._strip(y), width)
+            strip = self._strip(y)
+            span = changed_span(self._painted.get(y), strip, width)
             if span is not None:
                 self.refresh(Region(span[0], y, span[1], 1))
+                self._drawn[y] = strip
+            else:
+                self._drawn.pop(y, None)
 
     def render_line(self, y: int) -> Strip:
-        strip = self._strip(y)
-        self._painted[y] = strip
-        return strip.apply_style(self.rich_style)
+        strip = self._painted[y] = self._drawn.pop(y) if y in self._drawn else self._strip(y)
+        return strip.apply_style(self._ground or self.rich_style)
 
     def _strip(self, y: int) -> Strip:
         look = appearance_of(self.app)

@@ -92,7 +92,7 @@ class OneFrame(_Screen):
 
         While `App.batch_update` holds a paint back, Textual lays out nothing.
         """
-        if not self._unpainted:
+        if self.app.screen is self and not self._unpainted:
             self._unpainted = True
             asyncio.get_running_loop().call_later(_LAYOUTS, self._paint)
 
