@@ -55,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", choices=PARTS, action="append", help="one part of the table; may be repeated")
     parser.add_argument("--runs", type=int, default=0, help="starts of the room for each size")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
+    parser.add_argument("--markdown", action="store_true", help="the table of docs/performance.md")
     return parser.parse_args()
 
 
@@ -117,7 +118,7 @@ def main() -> int:
     # As installed: where PYTHONDONTWRITEBYTECODE is set, each start of a checkout would compile the modules again.
     compileall.compile_dir(Path(__file__).resolve().parents[1] / "lumen_tui", quiet=1)
     print(f"{platform.platform()}, Python {platform.python_version()}, {os.cpu_count()} cores, {base}", file=sys.stderr)
-    table = Table(as_json=options.json)
+    table = Table(as_json=options.json, as_markdown=options.markdown)
     try:
         for row in _measure(options, folder):
             table.add(row)

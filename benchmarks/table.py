@@ -70,20 +70,26 @@ def line(values: tuple[str, ...]) -> str:
     return "  ".join(value.ljust(width) for value, width in zip(values, WIDTHS, strict=True)).rstrip()
 
 
+def markdown_line(values: tuple[str, ...]) -> str:
+    """Return a line of a table in Markdown."""
+    return f"| {' | '.join(values)} |"
+
+
 class Table:
     """A table that prints its rows as they come, so that a long run shows its progress."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, as_markdown: bool) -> None:
         self.rows: list[Row] = []
-        self._json = as_json
+        self._json, self._line = as_json, markdown_line if as_markdown else line
+        rule = tuple("-" * (3 if as_markdown else width) for width in WIDTHS)
         if not as_json:
-            print(line(HEADS), line(tuple("-" * width for width in WIDTHS)), sep="\n", flush=True)
+            print(self._line(HEADS), self._line(rule), sep="\n", flush=True)
 
     def add(self, *rows: Row) -> None:
         self.rows += rows
         for row in rows:
             if not self._json:
-                print(line(cells(row)), flush=True)
+                print(self._line(cells(row)), flush=True)
 
     def finish(self) -> None:
         if self._json:
