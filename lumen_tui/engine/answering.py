@@ -99,10 +99,11 @@ class Answers:
         self._book.refresh()
         return self._book.last_heard(self._via)
 
-    def knows(self, token: str) -> bool:
-        """Return whether a text is a token that was offered, whatever became of it."""
+    def waits_for(self, token: str) -> bool:
+        """Return whether a text is a token that was offered and that was not used up yet."""
         self._book.refresh()
-        return self._book.offered(token) is not None
+        offer = self._book.offered(token)
+        return offer is not None and self._book.state(offer) not in (DONE, REFUSED)
 
     def redeem(self, token: str, message: str, now: float, words: str = "") -> Done:
         """Carry out the answer that a token gives, once; `words` come with it. Raise Refusal, files.StoreError.

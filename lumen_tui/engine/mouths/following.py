@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import threading
 from collections import deque
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from lumen_tui.engine.answering import FORGED, Answers
+from lumen_tui.engine.answering import Answers
 from lumen_tui.engine.mouths.http import exchange, shut
 from lumen_tui.engine.mouths.ntfy import VIA, answers_fault
 from lumen_tui.engine.mouths.sending import NotSent
@@ -28,7 +29,8 @@ _SILENT = 150.0  # seconds without a line after which a stream counts as dead: n
 _MOST_WORDS = 4096  # characters of a message; ntfy makes a file of more
 _MOST_LINE = 64 * 1024
 _LONGEST_PAUSE = 60.0  # seconds between two connections
-_MOST_FORGED = 60  # messages within an hour that are written down though they answer nothing
+_MOST_REFUSED = 60  # messages within an hour that are written down though they answer nothing
+_ID = re.compile(r"[A-Za-z0-9]{1,64}")  # of a message: it goes into an address
 
 
 class NtfyEvent(msgspec.Struct):
@@ -52,7 +54,7 @@ class AnswerFollower(threading.Thread):
         self._note = note
         self._over = threading.Event()
         self._sock: socket.socket | None = None
-        self._forged: deque[float] = deque(maxlen=_MOST_FORGED)
+        self._refusals: deque[float] = deque(maxlen=_MOST_REFUSED)
         self._since = ""
 
     def end(self) -> None:
@@ -105,29 +107,27 @@ class AnswerFollower(threading.Thread):
     def _mark(self) -> str:
         """Return since when messages are wanted: after the last one, or for as long as a token counts."""
         known = self._since or self._answers.last_heard()
-        return known if known.isalnum() else f"{self._clock.now() - LONGEST:.0f}"
+        return known if _ID.fullmatch(known) else f"{self._clock.now() - LONGEST:.0f}"
 
     def _take(self, event: NtfyEvent) -> None:
         """Redeem what a message holds, once; whatever else it says is nothing to us."""
-        if event.event != "message" or not event.id.isalnum() or len(event.id) > 64:
+        if event.event != "message" or not _ID.fullmatch(event.id):
             return
         token, words = code_and_words(event.message[:_MOST_WORDS])
-        if not self._answers.heard(event.id) and not (self._flooded() and not self._answers.knows(token[:200])):
+        token = token[:200]
+        if not self._answers.heard(event.id) and (not self._flooded() or self._answers.waits_for(token)):
             try:
-                done = self._answers.redeem(
-                    token[:200], event.id, self._clock.now(), f"answer: {words}" if words else ""
-                )
+                done = self._answers.redeem(token, event.id, self._clock.now(), f"answer: {words}" if words else "")
                 self._note(f"ntfy: {done.summary}")
             except Refusal as error:
                 self._refused(error)
         self._since = event.id
 
     def _refused(self, error: Refusal) -> None:
-        if error.name == FORGED:
-            self._forged.append(self._clock.now())
+        self._refusals.append(self._clock.now())
         self._note(one_line(f"ntfy: an answer was refused: {error}"))
-        if len(self._forged) == _MOST_FORGED:
-            self._note("ntfy: too many forged answers: those of the next hour are not written down; change the topic")
+        if self._flooded():
+            self._note("ntfy: too many answers are refused: more of this hour are not written down; change the topic")
 
     def _flooded(self) -> bool:
-        return len(self._forged) == _MOST_FORGED and self._clock.now() - self._forged[0] < times.HOUR
+        return len(self._refusals) == _MOST_REFUSED and self._clock.now() - self._refusals[0] < times.HOUR

@@ -6,14 +6,18 @@ import threading
 
 import pytest
 from lumen_ntfy import Ntfy, ntfy
+from lumen_until import until
 from msgspec.structs import replace
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.answering import Answers
+from lumen_tui.engine.mouths.following import AnswerFollower
 from lumen_tui.model import times
 from lumen_tui.model.answers import AnswerLine, Refusal, Verdict
 from lumen_tui.model.approvals import Approval, Decision, call_hash
+from lumen_tui.model.notify_config import NtfyConfig
 from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
 
 COMMAND = "git push --force origin main"
@@ -326,3 +330,64 @@ async def test_a_code_answers_no_question_that_changed_and_a_call_has_none(told,
     await told.beat(1)
     await told.until(lambda: len(phone.messages("lumen-a-long-and-random-name")) == 2)
     assert "words of your own" not in phone.messages("lumen-a-long-and-random-name")[-1]["message"]
+
+
+def test_a_topic_is_not_followed_where_the_certificate_is_wrong(world, certificate, monkeypatch) -> None:
+    monkeypatch.setenv("NTFY_TOKEN", "tk_aaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
+    notes: list[str] = []
+    with ntfy(certificate=certificate) as server:
+        config = NtfyConfig(server=server.address, topic="lumen", answers="lumen-answers", token="env:NTFY_TOKEN")
+        follower = AnswerFollower(Store(world.root), world.clock, config, "ana", notes.append)
+        follower.start()
+        until(lambda: notes)
+        follower.end()
+        follower.join(30)
+        assert "certificate verify failed" in notes[0]
+        assert (server.requests, server.listening) == ([], [])
+
+
+def events(told) -> list[str]:
+    path = told.world.layout.events
+    return path.read_text().splitlines() if path.exists() else []
+
+
+async def test_a_used_token_that_is_published_again_and_again_fills_no_journal(told, phone: Ntfy) -> None:
+    """Whoever reads the topic of the answers has the tokens that were used."""
+    settings(told, phone)
+    request = call(told.world)
+    allow, _ = await asked(told, phone)
+    press(phone, allow)
+    await told.until(lambda: decision(told.world, request))
+    for _ in range(300):
+        press(phone, allow)
+    other = call(told.world, "rm -rf build")
+    await told.beat(1)
+    await told.until(lambda: len(phone.messages("lumen-a-long-and-random-name")) == 2)
+    buttons = phone.messages("lumen-a-long-and-random-name")[-1]["actions"]
+    press(phone, buttons[1])
+    await told.until(lambda: decision(told.world, other))
+    assert not decision(told.world, other).allowed
+    assert outcomes(told.world).count("refused replayed") == 60
+    await told.beat(1)
+    assert 60 <= sum("an answer was refused" in text for text in events(told)) < 70
+
+
+async def test_what_is_no_message_of_ours_is_passed_over(told, phone: Ntfy) -> None:
+    settings(told, phone)
+    request = call(told.world)
+    allow, _ = await asked(told, phone)
+    hostile: list[dict] = [
+        {"id": "../../x"}, {"id": "é" * 12}, {"id": "²²²"}, {"id": "x" * 65}, {"id": ""}, {"message": 7},
+        {"message": ["a"]}, {"event": "poll_request"}, {"message": "\x00\x1b]52;c;AAAA\x07"}, {"message": "x" * 60_000},
+    ]  # fmt: skip
+    for fields in hostile:
+        event = phone.publish("lumen-elsewhere", "text")
+        with phone.turn:
+            for _, waiting in phone.listening:
+                waiting.put({**event, "topic": "lumen-answers", **fields})
+    press(phone, allow)
+    await told.until(lambda: decision(told.world, request))
+    assert decision(told.world, request).allowed
+    heard = {line.message for line in journal(told.world) if line.message}
+    assert all(message.isascii() and message.isalnum() for message in heard)
+    assert "\x1b" not in "".join(events(told))
