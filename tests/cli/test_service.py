@@ -135,12 +135,15 @@ def test_a_unit_of_somebody_else_stays(config: Path, capsys: pytest.CaptureFixtu
 def test_the_manager_is_asked_in_order_and_its_refusal_is_told(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = f'#!/bin/sh\necho "$@" >> {tmp_path}/orders\n[ "$2" != enable ] || {{ echo no bus >&2; exit 1; }}\n'
+    refusal = "echo Failed to connect to bus >&2; exit 1;"
+    script = f'#!/bin/sh\necho "$@" >> {tmp_path}/orders\n[ "$2" != enable ] || {{ {refusal} }}\n'
     (tmp_path / "systemctl").write_text(script)
     (tmp_path / "systemctl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert main(["service", "install"]) == 1
-    assert "no bus" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "Failed to connect to bus" in told
+    assert "log in by ssh or at the console" in told
     assert main(["service", "remove"]) == 0
     assert (tmp_path / "orders").read_text().splitlines() == [
         "--user daemon-reload",

@@ -335,3 +335,15 @@ def test_a_folder_that_really_worked_is_restored_and_sound(tmp_path: Path) -> No
     restoring.restore(target, str(path), "", STAMP)
     assert {*contents(root)} - {*contents(target)} <= {"heartbeat.json"}
     assert main(["doctor", "--state", str(target)]) == main(["doctor", "--state", str(root)])
+
+
+def test_a_name_with_a_slash_at_its_end_is_a_folder_that_is_made(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a line of cron on a new machine: a file of that name would refuse every backup but the first."""
+    folder = root.with_name("backups")
+    assert main(["backup", f"{folder}/", "--state", str(root)]) == 0
+    (path,) = folder.iterdir()
+    assert str(path) in capsys.readouterr().out
+    assert folder.stat().st_mode & 0o077 == 0
+    assert main(["restore", str(path), "--dry-run", "--state", str(root)]) == 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lumen_tui import STATE_SCHEMA
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, by_agent, document, say, talk
-from lumen_tui.storage import schema
+from lumen_tui.storage import directories, schema
 from lumen_tui.storage.files import StoreError
 from lumen_tui.store.settings.config import load_config
 
@@ -27,7 +27,7 @@ def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
     text = "Write the whole state folder to one file, while everything runs."
     backup = commands.add("backup", run_backup, text, "backup ~/backups/")
-    backup.add_argument("path", metavar="PATH", help="a new file, or a folder for one with the time in its name")
+    backup.add_argument("path", metavar="PATH", help="a new file, or a folder (FOLDER/) for one named by the time")
     backup.add_argument(
         "--recipient", action="append", default=[], metavar="KEY", help="encrypt it with age for this public key"
     )
@@ -64,8 +64,13 @@ def run_backup(session: Session, args: Namespace) -> int:
 
 
 def _target(name: str, now: float, *, encrypted: bool) -> Path:
-    """Return the file that is to be written. Raise ActionError where there is one."""
+    """Return the file that is to be written; a folder, as a name with / at its end is one, is made where it is missing.
+
+    Raise ActionError where the file is there already.
+    """
     path = Path(name).expanduser().absolute()
+    if name.endswith("/"):
+        directories.make_folder(path)
     if path.is_dir():
         stamp = time.strftime(_STAMP, time.gmtime(now))
         path = path / f"lumen-{stamp}.tar.gz{'.age' if encrypted else ''}"

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _NOTHING = 3
 _PATIENCE = 120  # seconds for systemctl, which waits until the engine is ready
+_NO_BUS = (
+    "no service manager of yours is there: log in by ssh or at the console, not by su or sudo (as root "
+    "`machinectl shell NAME@` does it), then install again; or --no-start writes the unit alone"
+)
 
 
 def declare(commands: CommandGroup) -> None:
@@ -131,5 +135,7 @@ def _systemctl(args: Namespace, *orders: list[str]) -> int:
             problem = f"no answer within {_PATIENCE} s"
         if problem:
             talk(f"lumen-tui: `{' '.join([*manager, *order])}` failed: {one_line(problem, 300)}")
+            if "bus" in problem and not args.system:
+                talk(_NO_BUS)
             return 1
     return 0
