@@ -11,7 +11,7 @@ from lumen_tui import STATE_SCHEMA
 from lumen_tui.actions import checkpoints
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
-from lumen_tui.engine.events import NO_ENGINE, BeatLog, EventLog, HeartbeatFile, Listener, LoopTurn
+from lumen_tui.engine.events import NO_ENGINE, UPGRADING, BeatLog, EventLog, HeartbeatFile, Listener, LoopTurn
 from lumen_tui.engine.mail.places import MailPlaces
 from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleExpiry
 from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
@@ -126,7 +126,7 @@ class Engine:
         """
         clock, store = clock or SystemClock(), Store(root)
         layout = store.layout
-        if fault := distrust(layout.root) or schema.heed(layout):
+        if fault := distrust(layout.root):
             raise files.Refused(fault)
         layout.create()
         lease = _lease_of(layout)
@@ -357,6 +357,7 @@ def _bring_up(store: Store, lease: Lease, log: EventLog, now: float) -> None:
         if schema.read_schema(store.layout).schema < STATE_SCHEMA:
             from lumen_tui.engine.upgrading import upgrade  # once in the life of a folder
 
+            log.add(UPGRADING, f"{store.root} is of an earlier version: it is saved in backups/ first", now)
             if made := upgrade(store, now):
                 log.add("upgraded", made.summary, now)
     except BaseException:

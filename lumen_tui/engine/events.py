@@ -118,6 +118,7 @@ class EventLog:
 
 
 NO_ENGINE = "no engine ran"
+UPGRADING = "upgrading"  # the kind of what is said before a state folder is saved and upgraded
 STOOD_STILL = "the engine was stopped"
 SLEPT = "the machine slept"
 IDLE = "nothing new"  # a beat that finds nothing to do has done its work

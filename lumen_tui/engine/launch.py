@@ -16,13 +16,18 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.grammar import Grammar
-from lumen_tui.storage import files
+from lumen_tui.storage import files, schema
 from lumen_tui.storage.layout import Layout
 
 
 def start_engine(root: Path) -> subprocess.Popen[bytes]:
-    """Start an engine on `root`; what it says goes to engine.log. Where one is running, this one ends at once."""
-    log = files.open_append(Layout(root).engine_log)
+    """Start an engine on `root`; what it says goes to engine.log. Where one is running, this one ends at once.
+
+    Raise StoreError, as where a later version wrote the folder.
+    """
+    layout = Layout(root)
+    schema.heed(layout)
+    log = files.open_append(layout.engine_log)
     try:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "lumen_tui", "--engine-only", "--state", str(root)],

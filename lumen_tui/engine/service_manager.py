@@ -43,6 +43,10 @@ class ServiceManager:
         """Say that the engine made its first beat."""
         self._send("READY=1")
 
+    def wait_longer(self, seconds: float) -> None:
+        """Ask for so much time, from now on, until the engine is ready."""
+        self._send(f"EXTEND_TIMEOUT_USEC={round(seconds * _MICROSECONDS)}")
+
     def status(self, text: str) -> None:
         """Say in one line what the engine does, if that is news."""
         if text != self._status:

@@ -84,6 +84,8 @@ def _back_up(layout: Layout, before: int, now: float) -> str:
     name = f"before-schema-{STATE_SCHEMA}-{stamp}.tar.gz{'.age' if recipients else ''}"
     try:
         directories.make_folder(layout.backups)
+        for leaving in layout.backups.glob(".*.tmp"):  # of one that was killed: it may be large
+            files.discard(str(leaving))
         write_backup(layout, str(layout.backups / name), recipients, now)
     except files.StoreError as error:
         raise files.NotWritten(

@@ -15,6 +15,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine import settings
 from lumen_tui.engine.driving import Driver, StopSignals, driving
 from lumen_tui.engine.engine import BeatReport, Engine, EngineBusy
+from lumen_tui.engine.events import UPGRADING
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.service_manager import ServiceManager
 from lumen_tui.engine.settings import not_in_force
@@ -92,11 +93,21 @@ def _same_file(first: TextIO, second: TextIO) -> bool:
         return False
 
 
+_UPGRADE = 3600.0  # seconds for an upgrade, which saves the whole folder first
+
+
 def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
     """Drive `root` until stopped, or for a number of beats. Returns the exit code."""
     output, manager = Output(log_format), ServiceManager.of(os.environ)
+
+    def told(event: EngineEvent) -> None:
+        output.event(event)
+        if event.kind == UPGRADING:
+            manager.status(event.text)
+            manager.wait_longer(_UPGRADE)
+
     try:
-        engine = Engine.open(root, listeners=(output.event,))
+        engine = Engine.open(root, listeners=(told,))
     except (EngineBusy, files.StoreError) as error:
         print(f"lumen-tui: {error}", file=sys.stderr)
         return 1

@@ -255,16 +255,17 @@ class Layout:
 
         A folder that becomes a state folder (the seed of a checkout, under any umask) is closed to others. A seed,
         recognised by its settings, was a state folder from the beginning for its user: its first use is not reported.
+        Raise StoreError, as for one that a later version wrote.
         """
         new = not self.exists()
         existed = self.root.is_dir()
         seed = os.path.lexists(self.config)
-        if reason := _unsafe_folder(self.root, within_reach=False):
+        from lumen_tui.storage import schema  # which knows the layout
+
+        if reason := _unsafe_folder(self.root, within_reach=False) or schema.heed(self):
             raise files.Refused(reason)
         directories.make_folder(self.root)
         if new and not set(os.listdir(self.root)).difference(_SEED):
-            from lumen_tui.storage import schema  # which knows the layout
-
             schema.begin(self)
         if new:
             for name in _SEED:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui import __version__
+from lumen_tui import STATE_SCHEMA, __version__
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.schema import FIRST, StateSchema, newer
 from lumen_tui.storage import files
@@ -48,4 +48,4 @@ def write_schema(layout: Layout, record: StateSchema) -> None:
 
 def begin(layout: Layout) -> None:
     """Say of a new folder that this version began it."""
-    write_schema(layout, StateSchema(program=__version__))
+    write_schema(layout, StateSchema(STATE_SCHEMA, __version__))

@@ -67,6 +67,19 @@ def test_the_engine_is_ready_is_alive_and_says_that_it_stops(tmp_path: Path, man
     assert manager.heard.index("READY=1") < manager.heard.index("WATCHDOG=1")
 
 
+def test_an_upgrade_asks_for_the_time_that_it_takes(tmp_path: Path, manager: Manager) -> None:
+    """The manager waits 90 s for the first beat, and would end an engine that saves a large folder first."""
+    assert main(["init", "--state", str(tmp_path / "state")]) == 0
+    (tmp_path / "state" / "schema.json").unlink()
+    engine = start_lumen(["--engine-only", "--state", str(tmp_path / "state")], env=environment(tmp_path), cwd=tmp_path)
+    try:
+        manager.await_word("READY=1")
+    finally:
+        engine.send_signal(signal.SIGTERM)
+    engine.wait()
+    assert manager.heard.index("EXTEND_TIMEOUT_USEC=3600000000") < manager.heard.index("READY=1")
+
+
 def test_workers_do_not_speak_for_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
