@@ -59,6 +59,7 @@ def test_it_is_named_until_it_is_mended(store: Store, name: str, capsys: pytest.
     reader = SnapshotReader(store.root)
     reader.snapshot(NOW)
     path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
     for make in ODD.values():
         make(path)
         assert name in [problem.where for problem in reader.snapshot(NOW).problems], "a room that was open before"
