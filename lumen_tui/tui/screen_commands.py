@@ -250,6 +250,22 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("evolution_versions", "H", "versions", "Show the versions, or what was learnt.", "turn('versions')"),
         _s("evolution_rejected", "x", "rejected", "Show what was rejected.", "turn('rejected')"),
         _s("evolution_restore", "b", "restore version", "Go back to a version.", "do('restore')", writes=True),
+        _s("evolution_trials", "Z", "trials", "Show changes that have to prove themselves.", "trials"),
+        _like("undo", "do('undo')"),
+    ),
+    "trials": _on(
+        "trials",
+        _s("trials_try", "B", "run now", "Try it against what is in force.", "do('try')", writes=True),
+        _s("trials_promote", "p", "promote", "Bring it into force, where it passed.", "do('promote')", writes=True),
+        _s("trials_rollback", "b", "bring back", "Go back to the version before.", "do('rollback')", writes=True),
+        _s(
+            "trials_withdraw",
+            "d",
+            "drop",
+            "Take it back: it is not tried again.",
+            "do('withdraw')",
+            writes=True,
+        ),
         _like("undo", "do('undo')"),
     ),
     "facts": _on(

@@ -11,7 +11,6 @@ from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import ids, times
-from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.evals import SUITE, EvalCase, Split
 from lumen_tui.model.requests.evolution import (
     MarkCases,
@@ -120,63 +119,35 @@ def summary_of(cases: list[EvalCase]) -> str:
 
 
 def run_candidates(session: Session, args: Namespace) -> int:
-    from lumen_tui.model.trials import title
-    from lumen_tui.store.evolution import candidates, champions
-    from lumen_tui.store.evolution.champions import DamagedChampion
+    from lumen_tui.queries.trial_page import read_trial_page
 
     session.must_exist()
-    try:
-        champion, happened = champions.current(session.layout), champions.ledger(session.layout)
-    except DamagedChampion as error:
-        raise ActionError(str(error)) from error
+    page = read_trial_page(session.layout)
+    if page.fault:
+        raise ActionError(page.fault)
+    if args.json:
+        document(page.ledger if args.ledger else page)
+        return 0
     if args.ledger:
-        return _ledger(session, args)
-    listed = [safe_record(candidate) for candidate in candidates.candidates(session.layout).values()]
-    reports = candidates.reports_by_candidate(session.layout)
-    last = {candidate.id: reports[candidate.id][-1] for candidate in listed if candidate.id in reports}
-    states = {
-        candidate.id: "in force"
-        if candidate.edit in champion.edits
-        else "withdrawn"
-        if candidate.withdrawn
-        else _state(last.get(candidate.id))
-        for candidate in listed
-    }
-    if args.json:
-        rows = [{"candidate": each, "state": states[each.id], "trial": last.get(each.id)} for each in listed]
-        document({"champion": champion.name, "promotions": len(happened), "candidates": rows})
-        return 0
-    table([(each.id, states[each.id], title(each.edit), each.why) for each in listed])
-    for candidate in listed:
-        if (report := last.get(candidate.id)) is not None and report.objections:
-            talk(f"{candidate.id}: {'; '.join(report.objections)}")
-    if not listed:
-        talk("nothing is proposed: `evolve run` proposes what follows from the cases, `evolve propose` what you think")
-    return 0
-
-
-def _state(report: TrialReport | None) -> str:
-    if report is None:
-        return "not tried"
-    return "passed" if report.passed else "failed" if report.measured else "not measured"
-
-
-def _ledger(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution import champions
-
-    happened = [safe_record(promotion) for promotion in champions.ledger(session.layout)]
-    if args.json:
-        document(happened)
-        return 0
-    table(
-        [
-            (times.dated(times.epoch(each.at), session.now), str(each.step), each.version[:12] or "root", each.by)
-            for each in happened
+        steps = [
+            (times.dated(times.epoch(step.at), session.now), str(step.step), step.version[:12] or "root", step.by)
+            for step in page.ledger
         ]
-    )
-    if not happened:
-        talk("nothing was promoted yet")
+        table([(*step, line.reason) for step, line in zip(steps, page.ledger, strict=True)])
+    else:
+        table([(row.id, row.state, row.title, row.candidate.why) for row in page.tried])
+        for row in page.tried:
+            if row.trial is not None and row.trial.objections:
+                talk(f"{row.id}: {'; '.join(row.trial.objections)}")
+    if not (page.ledger if args.ledger else page.tried):
+        talk(_NO_STEP if args.ledger else _NO_CANDIDATE)
     return 0
+
+
+_NO_STEP = "nothing was promoted yet"
+_NO_CANDIDATE = (
+    "nothing is proposed: `evolve run` proposes what follows from the cases, `evolve propose` what you think"
+)
 
 
 def run_try(session: Session, name: str, *, as_json: bool) -> int:
@@ -190,12 +161,11 @@ def run_try(session: Session, name: str, *, as_json: bool) -> int:
 
 
 def _tried(session: Session, name: str) -> TrialReport:
-    from lumen_tui.engine.evolution.trial import Trial
+    from lumen_tui.engine.evolution import trial
 
     session.must_exist()
-    trial = Trial(session.store, name, progress=_progress, stopped=bool)
     try:
-        return trial.run(session.now, session.operator)
+        return trial.tried(session.root, name, session.operator, _progress)
     finally:
         _progress(0, 0)
 

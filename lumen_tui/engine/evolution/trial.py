@@ -7,7 +7,9 @@ costs nothing. Where only a model could show the effect, nothing is measured, an
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from msgspec import structs
 
@@ -187,6 +189,13 @@ class Trial:
         by_task = {case.task: both[case.id] for case in cases}
         champion = sum(pair[0].questions for pair in by_task.values())
         return float(champion), float(sum(pair[1].questions for pair in by_task.values()))
+
+
+def tried(
+    root: Path, name: str, by: str, progress: Progress = lambda done, total: None, stopped: Callable[[], bool] = bool
+) -> TrialReport:
+    """Try a candidate now, for front ends; ActionError where that cannot be."""
+    return Trial(Store(root), name, progress=progress, stopped=stopped).run(time.time(), by)
 
 
 def rules_digest(layout: Layout, role: str) -> str:

@@ -267,7 +267,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "", session: str = "") -> None:
         super().__init__("Evolution", snapshot.taken, lambda: read_evolution_page(self._layout))
-        self._port, self._refusal = port, refusal
+        self._port, self._refusal, self._snapshot = port, refusal, snapshot
         self._narrowed = f"status:proposed session:{session}" if session else ""
         self._layout = Layout(Path(snapshot.root))
         self.page = EvolutionPage()
@@ -282,7 +282,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
 
     def keys(self) -> Keys:
         acts = self.offer("evolution_accept", "evolution_reject", "evolution_edit")
-        parts = self.offer("evolution_versions", "evolution_rejected")
+        parts = self.offer("evolution_versions", "evolution_rejected", "evolution_trials")
         return (*acts, *parts, *self.offer("evolution_restore", "undo"), *self.offer("why", "filter", "back"))
 
     def _loaded(self, page: EvolutionPage) -> None:
@@ -347,6 +347,11 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         """To another part, and with the same key back to what was learnt."""
         self._part = "" if self._part == part else part
         self._loaded(self.page)
+
+    def action_trials(self) -> None:
+        from lumen_tui.tui.screens.trials import TrialsScreen
+
+        self.app.push_screen(TrialsScreen(self._port, self._snapshot, self._refusal))
 
     def action_do(self, name: str) -> None:
         if self._refusal:

@@ -46,6 +46,7 @@ MEANINGS = {
     "P": ("pause", {"pause", "pause/resume", "block"}),
     "R": ("again", {"retry", "rehire"}),
     "Y": ("copy", {"copy", "copy result"}),
+    "Z": ("put what is recorded to the rules again", {"replay", "trials"}),
     "a": ("accept or archive", {"accept", "archive", "allow", "confirm", "save", "read", "done"}),
     "b": ("bring back", {"unsnooze", "restore", "restore version", "bring back"}),
     "c": ("cancel what runs", {"cancel", "stop the engine"}),

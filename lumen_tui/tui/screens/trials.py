@@ -1,0 +1,194 @@
+"""Changes that have to prove themselves: champion and challenger side by side, tried, promoted and rolled back."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from pathlib import Path
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.port import Port
+from lumen_tui.model import times
+from lumen_tui.model.requests.base import Request
+from lumen_tui.model.requests.engine import Undo
+from lumen_tui.model.requests.evolution import PromoteCandidate, RollBack, WithdrawCandidate
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.trials import PairedCase, TrialReport
+from lumen_tui.queries.trial_page import TrialPage, TriedCandidate, read_trial_page
+from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.layout import Layout
+from lumen_tui.tui import words
+from lumen_tui.tui.host import appearance_of
+from lumen_tui.tui.kit import jobs
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.parts import Fact, Facts, coloured
+from lumen_tui.tui.kit.questions import ConfirmKey
+from lumen_tui.tui.kit.screen import Keys
+from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, beside, chosen_row, fill
+
+_TICK = 0.2  # seconds between two words on how far a trial is
+_MOST = 40  # cases that are named
+_OUTCOMES = {True: "passes", False: "fails", None: "not measured"}
+
+
+class TrialRows(Rows[TriedCandidate]):
+    """State, what it would change, fixes and regressions, the chance that it is luck."""
+
+    def key(self, row: TriedCandidate) -> str:
+        return row.id
+
+    def line(self, row: TriedCandidate, width: int, selected: bool, marked: bool) -> list[Segment]:
+        ink = self.look.ink
+        style = ink.strong if selected else ink.muted if row.state == "withdrawn" else ink.text
+        loud = {"passed": ink.loud, "in force": ink.strong}.get(row.state, ink.muted)
+        figures = (Cell(_figures(row.trial), ink.muted, 18, right=True),) if width >= 64 else ()
+        return line(width, (Cell(row.state, loud, 12), Cell(row.title, style), *figures))
+
+    def words(self, row: TriedCandidate) -> str:
+        return f"{row.title} {row.state} {row.candidate.why} {row.candidate.by}"
+
+
+def _figures(trial: TrialReport | None) -> str:
+    return f"+{trial.fixes} -{trial.regressions}  p {trial.p:.3f}" if trial is not None and trial.measured else ""
+
+
+def facts_of(row: TriedCandidate, now: float) -> list[Fact]:
+    """Beside the list."""
+    candidate, trial = row.candidate, row.trial
+    facts: list[Fact] = [("change", row.title), ("state", row.state), ("why", candidate.why)]
+    facts += [("by", candidate.by), ("trust", str(candidate.trust))]
+    if trial is None:
+        return [*facts, ("id", row.id)]
+    facts += [("trial", trial.words), ("cases", f"{trial.measured} of {trial.cases} measured, look {trial.look}")]
+    facts.append(("cost", f"{trial.costs[0]:g} questions to a person as it is, {trial.costs[1]:g} with it"))
+    facts += [("against", reason) for reason in trial.objections]
+    facts += [("tried", times.dated(times.epoch(trial.at), now)), ("id", row.id)]
+    return facts
+
+
+def side_by_side(trial: TrialReport | None) -> str:
+    """Return the cases on which the two differ: a fix is added, a regression taken away, as in a diff."""
+    if trial is None or not trial.differing:
+        return ""
+    return "\n".join(_pair(pair) for pair in trial.differing[:_MOST])
+
+
+def _pair(pair: PairedCase) -> str:
+    sign = "!" if pair.flaky else "+" if pair.fixed else "-"
+    must = ", must hold" if pair.must else ""
+    outcomes = f"champion {_OUTCOMES[pair.champion]}, challenger {_OUTCOMES[pair.challenger]}"
+    return f"{sign} {outcomes}{must}: {pair.words}"
+
+
+class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
+    """Candidates, what the last trial of each showed, and the cases on which champion and challenger differ."""
+
+    SCOPE = "trials"
+    EMPTY = "Nothing is proposed: `lumen-tui evolve run` proposes what recorded work asks for, and tries it."
+
+    def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
+        self._layout = Layout(Path(snapshot.root))
+        super().__init__("Trials", snapshot.taken, partial(read_trial_page, self._layout))
+        self._port, self._refusal = port, refusal
+        self._left = threading.Event()
+        self._done = (0, 0)
+
+    def rows_view(self) -> TrialRows:
+        return TrialRows(appearance_of(self.app), self._now)
+
+    def body(self) -> ComposeResult:
+        yield from beside(list(super().body()))
+
+    def keys(self) -> Keys:
+        acts = self.offer("trials_try", "trials_promote", "trials_rollback", "trials_withdraw", "undo")
+        return (*acts, *self.offer("filter", "back"))
+
+    def on_unmount(self) -> None:
+        self._left.set()
+
+    def _loaded(self, page: TrialPage) -> None:
+        in_force = f"{words.plural(page.edits, 'edit')} in force" if page.edits else "no edit in force"
+        fill(self, page.tried, "Trials", f"{in_force} · {words.plural(len(page.ledger), 'step')}")
+        if page.fault:
+            self.say(page.fault, bad=True)
+        self.on_line_list_highlighted(None)
+
+    def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
+        self.show_facts()
+        row = self.rows.selected
+        text = side_by_side(row.trial) if row is not None else ""
+        prompt = self.query_one(".prompt", Static)
+        prompt.update(coloured(text, appearance_of(self.app)))
+        prompt.display = bool(text)
+
+    def show_facts(self) -> None:
+        row = self.rows.selected
+        self.query_one(Facts).show(facts_of(row, self._now) if row is not None else ())
+
+    def opened(self, row: TriedCandidate) -> None:
+        self.app.push_screen(ReadingScreen(row.title, side_by_side(row.trial), facts_of(row, self._now)))
+
+    def action_do(self, name: str) -> None:
+        if self._refusal:
+            self.say(self._refusal, bad=True)
+            return
+        self.say("")
+        if name == "undo":
+            self._begin(Undo())
+        elif name == "rollback":
+            self.run_worker(self._roll_back(), group="ask", exclusive=True)
+        elif (row := chosen_row(self)) is not None:
+            job = {"try": self._try, "promote": self._promote, "withdraw": self._withdraw}[name]
+            self.run_worker(job(row), group="ask", exclusive=True)
+
+    def _begin(self, request: Request) -> None:
+        self.run_worker(act(self, self._port, request), group="ask", exclusive=True)
+
+    async def _promote(self, row: TriedCandidate) -> None:
+        lines = (f"From the next task on role {row.candidate.edit.role} works like this.", _words_of(row))
+        if await self.app.push_screen_wait(
+            ConfirmKey("Promote", lines, "confirm_yes", "promote", [("the change", row.candidate.edit.sentence)])
+        ):
+            await act(self, self._port, PromoteCandidate(candidate=row.id))
+
+    async def _withdraw(self, row: TriedCandidate) -> None:
+        await act(self, self._port, WithdrawCandidate(candidate=row.id))
+
+    async def _roll_back(self) -> None:
+        lines = ("The version before comes into force again, byte for byte; u takes that back.",)
+        if await self.app.push_screen_wait(ConfirmKey("Roll back", lines, "confirm_yes", "roll back")):
+            await act(self, self._port, RollBack())
+
+    async def _try(self, row: TriedCandidate) -> None:
+        """Try a candidate in a thread; leaving the screen stops that, and the next trial goes on from there."""
+        from lumen_tui.engine.evolution.trial import tried
+
+        ticking = self.set_interval(_TICK, self._tell)
+        ask = partial(tried, self._layout.root, row.id, self._port.client, self._note, self._left.is_set)
+        try:
+            report = await jobs.looked(self, ask, holds_keys=False)
+            self.say(f"{'passed' if report.passed else 'not passed'}: {report.words}", bad=not report.passed)
+        except (ActionError, StoreError) as error:
+            self.say(str(error), bad=True)
+        finally:
+            ticking.stop()
+            self._done = (0, 0)
+        self.loader.load()
+
+    def _note(self, done: int, total: int) -> None:
+        """Take how far it is; called in the thread that tries."""
+        self._done = done + 1, total
+
+    def _tell(self) -> None:
+        done, total = self._done
+        if total:
+            self.say(f"Case {done:,} of {total:,}: champion and challenger are put to the gate.")
+
+
+def _words_of(row: TriedCandidate) -> str:
+    return row.trial.words if row.trial is not None else "It was not tried yet: B tries it."
