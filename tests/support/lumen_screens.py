@@ -48,6 +48,7 @@ SCREENS = {
     "hire form": "h t",
     "budget": "dollar_sign",
     "evolution": "E",
+    "trials": "E Z",
     "blocks": "quotation_mark",
     "facts": "F",
     "relays": "O",
