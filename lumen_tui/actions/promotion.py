@@ -195,6 +195,8 @@ def _back(layout: Layout, name: str) -> tuple[str, str]:
         version = matches[0]
     else:
         version = happened[-1].parent if happened else ""
+    if not happened and not name:
+        raise ActionError("nothing was promoted: there is no version to go back to", missing=True)
     if version == before:
         raise ActionError("that version is in force already", missing=True)
     return before, version
