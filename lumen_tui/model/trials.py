@@ -289,9 +289,14 @@ class TrialReport(Struct, frozen=True, omit_defaults=True):
             return "not measured"
         low, high = difference_interval(self.fixes, self.regressions, self.measured)
         return (
-            f"{self.fixes} fixed, {self.regressions} broken of {self.measured}, p = {self.p:.3f}, "
+            f"{self.fixes} fixed, {self.regressions} broken of {self.measured}, {p_words(self.p)}, "
             f"difference {low:+.0%} to {high:+.0%}"
         )
+
+
+def p_words(p: float) -> str:
+    """Return a p-value as it is written; one that is never zero."""
+    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
 class PromotionStep(StrEnum):

@@ -31,6 +31,7 @@ from lumen_tui.model.trials import (
     carried_out,
     fault,
     objections,
+    p_words,
 )
 
 AT = "2026-11-20T10:00:00Z"
@@ -161,6 +162,11 @@ def looks_of(chance: random.Random, looks: int) -> bool:
 def test_looking_again_and_again_spends_no_more_error() -> None:
     chance = random.Random(606_061)  # noqa: S311 - a simulation
     assert sum(looks_of(chance, 5) for _ in range(400)) <= 0.05 * 400
+
+
+def test_a_p_value_is_never_written_as_zero() -> None:
+    assert p_words(0.0403) == "p = 0.040"
+    assert p_words(0.0004) == "p < 0.001"
 
 
 def test_few_cases_and_ties_keep_the_old() -> None:

@@ -17,7 +17,7 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.evolution import PromoteCandidate, RollBack, WithdrawCandidate
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.trials import PairedCase, TrialReport
+from lumen_tui.model.trials import PairedCase, TrialReport, p_words
 from lumen_tui.queries.trial_page import TrialPage, TriedCandidate, read_trial_page
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
@@ -54,7 +54,7 @@ class TrialRows(Rows[TriedCandidate]):
 
 
 def _figures(trial: TrialReport | None) -> str:
-    return f"+{trial.fixes} -{trial.regressions}  p {trial.p:.3f}" if trial is not None and trial.measured else ""
+    return f"+{trial.fixes} -{trial.regressions}  {p_words(trial.p)}" if trial is not None and trial.measured else ""
 
 
 def facts_of(row: TriedCandidate, now: float) -> list[Fact]:
