@@ -9,8 +9,11 @@ import msgspec
 import pytest
 
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.tui import sizes
-from lumen_tui.tui.shares import EMPTY, LEAST, Want, shares
+from lumen_tui.tui.kit.held import Held
+from lumen_tui.tui.panes.workers import running_time
+from lumen_tui.tui.shares import EMPTY, LEAST, Settled, Want, shares
 
 
 def wants(*rows: int) -> list[Want]:
@@ -99,3 +102,25 @@ async def test_a_pane_that_becomes_empty_takes_one_line_and_can_have_the_focus(
         assert room.app.room.current.target.has_focus
         room.port.change(signals=busy_snapshot.signals)
         await room.until(lambda: "agent-a" in room.text)
+
+
+def test_a_pane_gives_lines_away_only_when_it_did_not_need_them_for_a_while() -> None:
+    needed = Settled(30.0)
+    moments = ((7, 0.0), (9, 5.0), (7, 20.0), (9, 30.0), (7, 59.0))
+    assert [needed.of("loop", rows, now) for rows, now in moments] == [7, 9, 9, 9, 9]
+    assert needed.of("loop", 7, 60.0) == 7
+    assert needed.of("loop", 0, 61.0) == 0  # an empty one at once
+    assert needed.of("decay", 3, 61.0) == 3
+
+
+def test_what_is_held_changes_with_the_clock_and_with_what_it_is_about() -> None:
+    held: Held[int] = Held(10.0)
+    moments = (("a", 101.0, 1), ("a", 109.9, 2), ("a", 110.0, 3), ("b", 111.0, 4), ("b", 119.0, 5), ("b", 120.5, 6))
+    assert [held.of(about, now, lambda value=value: value) for about, now, value in moments] == [1, 1, 3, 4, 4, 6]
+
+
+def test_the_times_of_all_that_runs_move_together() -> None:
+    tasks = [TaskView(Spec(id="a", objective=""), Status.RUNNING, started=started) for started in (1000.0, 1003.0)]
+    shown = [tuple(running_time(task, now) for task in tasks) for now in (1010.0, 1012.0, 1014.9, 1015.0)]
+    assert shown == [("0:10", "0:07")] * 3 + [("0:15", "0:12")]
+    assert running_time(tasks[1], 1004.0) == "0:00"
