@@ -19,6 +19,7 @@ from lumen_tui.storage.git import HEX, Git, GitFailed, GitMissing, GitTooSlow, l
 
 SECONDS = 3.0  # for everything together
 MOST_FILES = 100
+_SIDES = ("behind", "ahead")  # as rev-list counts them
 _MOST_STAT = 4000  # characters
 _TAKEN_OVER = re.compile(
     r"(core\.(?:filemode|autocrlf|ignorecase|symlinks|eol|safecrlf))\n(true|false|input|lf|crlf|native)"
@@ -51,6 +52,32 @@ def changes(
         return Changes(why=str(error) if directories.holder(folder, ".git") else NO_REPOSITORY)
     except OSError as error:
         return Changes(why=f"git cannot be run: {error.strerror}")
+
+
+def standing(folder: str, *, environ: Mapping[str, str], seconds: float = SECONDS) -> str:
+    """Return where the checkout around `folder` stands: `main, 2 commits ahead of origin, clean`; empty for none."""
+    state = changes(folder, environ=environ, seconds=seconds)
+    if not state.head or state.why:
+        return ""
+    git = Git(folder, path=environ.get("PATH", os.defpath), seconds=seconds)
+    try:
+        ahead = _beside_origin(git, state.branch)
+    except GitFailed:
+        ahead = ""
+    count = len(state.files) + state.more_files
+    changed = f"{count} changed file{'s' if count > 1 else ''}" if count else "clean"
+    return ", ".join(part for part in (state.branch or f"at {state.head[:8]}", ahead, changed) if part)
+
+
+def _beside_origin(git: Git, branch: str) -> str:
+    """Return how a branch differs from the one of its name at origin, as far as that was fetched."""
+    counts = git.line("rev-list", "--left-right", "--count", f"refs/remotes/origin/{branch}...HEAD").split()
+    if not branch or len(counts) != len(_SIDES):
+        return ""
+    if counts == ["0", "0"]:
+        return "level with origin"
+    behind, ahead = (f"{count} commit{'s' if count != '1' else ''} {side}" for count, side in zip(counts, _SIDES))
+    return f"{' and '.join(text for text in (ahead, behind) if not text.startswith('0 '))} of origin"
 
 
 class UnknownRevision(Exception):

@@ -18,16 +18,19 @@ from lumen_tui.model.approvals import (
     preview_rule,
     whole_call,
 )
-from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import line_count, one_line, safe
 from lumen_tui.tui import words
-from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.kit.paper import Line, blank, fact, heading, quote, quoted, said
+from lumen_tui.tui.kit.lines import Cell, line, sign
+from lumen_tui.tui.kit.paper import LABEL, Line, blank, fact, heading, quote, quoted, said
 from lumen_tui.tui.screens.approval_risks import NO_SANDBOX, SandboxView, fails_here, high, reasons
+from lumen_tui.tui.screens.task_transcript import Entry, came_of, entries
 from lumen_tui.tui.theme import Appearance
 
 _SHOWN = frozenset({"command", "cwd", "timeout", "url"})  # arguments that the page shows beside the raw call
 _STEPS = 4  # before the call
+_STEP_KINDS = ("text", "call", "error")
+_OUTCOME = 30  # most columns of what came of a step
 _MOST = 200_000  # characters of a diff or of JSON that are laid out; `e` shows the rest
 
 
@@ -44,11 +47,15 @@ def ages(request: Approval, now: float) -> tuple[str, str]:
 
 
 class Around(NamedTuple):
-    """What the page says beside the call. `choices` are keys with what each does; `branch` is of the call's folder."""
+    """What the page says beside the call. `choices` are keys with what each does; `branch` is of the call's folder.
+
+    `steps` are those before the call, the newest last.
+    """
 
     objective: str = ""
     task: TaskView | None = None
     branch: str = ""
+    steps: Sequence[Entry] = ()
     choices: Sequence[tuple[str, str, str]] = ()
     expanded: bool = False
 
@@ -105,8 +112,8 @@ def _json(request: Approval) -> str:
 
 
 def _ruled(text: str, width: int, look: Appearance) -> Line:
-    rule = look.shapes.rule * max(0, width - len(text) - 1)
-    return line(width, (Cell(text, look.ink.heading, len(text) or -1), Cell(rule, look.ink.faint, gap=1)))
+    rule = Cell(look.shapes.rule * width, look.ink.faint, gap=1)
+    return line(width, (Cell(text, look.ink.heading, len(text)), rule) if text else (rule._replace(gap=0),))
 
 
 def _risks(request: Approval, sandbox: SandboxView, width: int, look: Appearance) -> Iterator[Line]:
@@ -124,7 +131,7 @@ def _risks(request: Approval, sandbox: SandboxView, width: int, look: Appearance
 
 def _rules(request: Approval, width: int, look: Appearance) -> Iterator[Line]:
     """Yield why it is asked, and what "always" would save."""
-    yield from said("policy", request.why, width, look)
+    yield from said("policy", request.why.removeprefix("policy: "), width, look)
     if rule := preview_rule(request):
         yield from said("rule", rule, width, look)
     else:
@@ -134,22 +141,36 @@ def _rules(request: Approval, width: int, look: Appearance) -> Iterator[Line]:
 def _claims(request: Approval, around: Around, now: float, width: int, look: Appearance) -> Iterator[Line]:
     """Yield what the model says, which nobody checked, its task, and the steps before the call."""
     if request.said:
-        yield from said("it says", f"{request.said}  (unverified)", width, look)
+        yield from said("rationale", f"{request.said}  (the model's, unverified)", width, look)
     asked = f"asked {times.ago(now - request.asked)}, at {times.exact(request.asked)}"
     task, usage = ids.short(request.task_id), around.task.usage if around.task else None
     spent = f", {words.kilo(usage.tokens)} tokens, {words.money(usage.usd)} so far" if usage and usage.tokens else ""
     yield from fact("task", f"{task}, {asked}{spent}", look.ink.text, width, look)
     yield from said("", around.objective, width, look)
-    steps = [step for step in (around.task.tail if around.task else ()) if step.text][-_STEPS:]
-    for number, step in enumerate(steps):
-        what = f"{step.tool} {step.text}".strip() if step.kind == "call" else step.text
-        yield from _cut_said("led here" if not number else "", what, width, look)
+    for number, entry in enumerate(around.steps):
+        yield _step(entry, "" if number else "led here", width, look)
 
 
-def _cut_said(name: str, value: str, width: int, look: Appearance) -> Iterator[Line]:
-    """Yield the first line of what somebody else wrote; the task's page has all of it."""
-    lines = list(said(name, one_line(value, max(1, 2 * width)), width, look))
-    yield from lines[:1]
+def steps_before(events: Sequence[TaskEvent]) -> list[Entry]:
+    """Return what the model said and did last, but for the call that waits: it has no result yet."""
+    steps = [entry for entry in entries(events) if entry.event.kind in _STEP_KINDS and entry.text.strip()]
+    return [entry for entry in steps if entry.event.kind != "call" or entry.result is not None][-_STEPS:]
+
+
+def _step(entry: Entry, name: str, width: int, look: Appearance) -> Line:
+    """Return one line of what somebody else wrote, with what came of it; the task's page has all of it."""
+    ink, shapes = look.ink, look.shapes
+    tool = "" if entry.is_command or entry.event.kind != "call" else f"{entry.event.tool} "
+    mark = f"{shapes.runs} " if entry.is_command else ""
+    outcome = came_of(entry, f" {shapes.sep} ")
+    cells = [
+        Cell(name, ink.muted, LABEL),
+        sign(shapes.gutter, ink.faint, gap=0),
+        Cell(one_line(f"{mark}{tool}{entry.text}", 2 * max(1, width)), ink.text, gap=1),
+    ]
+    if outcome:
+        cells.append(Cell(outcome, ink.bad if entry.failed else ink.muted, min(_OUTCOME, len(outcome)), right=True))
+    return line(width, cells)
 
 
 def _choices(choices: Sequence[tuple[str, str, str]], width: int, look: Appearance) -> Iterator[Line]:

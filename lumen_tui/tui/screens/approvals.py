@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 from rich.segment import Segment
 from textual import on, work
 from textual.app import ComposeResult
 
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
 from lumen_tui.model.approvals import Approval, whole_call
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.queries.pages import git_branch
+from lumen_tui.storage.files import StoreError
 from lumen_tui.tui.host import appearance_of, host_of, show_why
 from lumen_tui.tui.kit import editor
 from lumen_tui.tui.kit.jobs import looked
@@ -22,7 +28,17 @@ from lumen_tui.tui.kit.reasons import REASONS
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.kit.verdict import shown_answers
 from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost, reaches
-from lumen_tui.tui.screens.approval_page import Around, ages, answer_words, as_text, call_part, page, whole
+from lumen_tui.tui.screens.approval_page import (
+    Around,
+    ages,
+    answer_words,
+    as_text,
+    call_part,
+    page,
+    steps_before,
+    whole,
+)
+from lumen_tui.tui.screens.task_transcript import Entry
 
 _MOST_OTHERS = 6  # waiting ones that the frame names
 _NOBODY = "No pending approvals. {back} goes back; {undo} undoes your last answer."
@@ -42,6 +58,7 @@ class ApprovalPaper(DetailScreen[str]):
         self._request: Approval | None = next(requests, None)
         self._answered = ""  # what became of the question that is shown, where it waits no more
         self._branch = ""  # of the folder in which the call would be made
+        self._steps: Sequence[Entry] = ()  # of the task, before the call
         self._expanded = False
         self._call_lines = 0  # lines of the page up to the end of the call
         self._lines = ScrolledLines(self._page)
@@ -60,7 +77,7 @@ class ApprovalPaper(DetailScreen[str]):
         tasks = live_ones(self._snapshot.tasks)
         task = next((view for view in tasks if view.id == request.task_id), None)
         objective = task.spec.objective if task is not None else ""
-        around = Around(objective, task, self._branch, self._choices(), self._expanded)
+        around = Around(objective, task, self._branch, self._steps, self._choices(), self._expanded)
         sandbox = self._needs_host.sandbox(request)
         return page(request, around, self._now, width, look, sandbox=sandbox, answered=self._answered)
 
@@ -106,6 +123,20 @@ class ApprovalPaper(DetailScreen[str]):
             self.say(str(error), bad=True)
             return
         self.say("The request stays as the worker wrote it." if changed else "")
+
+
+def _steps_of(port: Port, request: Approval) -> Sequence[Entry]:
+    try:
+        return steps_before(port.task_detail(request.task_id).events)
+    except (ActionError, StoreError):
+        return ()  # its page tells what is wrong with the task
+
+
+def _branch_of(folder: str) -> str:
+    """Ask git; where that would run what the checkout configures, or there is none, its files say less."""
+    from lumen_tui.tools.shell.git_status import standing
+
+    return standing(folder, environ=os.environ) or git_branch(folder)
 
 
 NEXT, PREVIOUS = "next", "previous"  # what it answers where somebody wants to go on
@@ -163,10 +194,18 @@ class ApprovalScreen(ApprovalPaper):
 
     @work(group="around", exclusive=True)
     async def _look_around(self, request: Approval) -> None:
-        """Read what its folder stands on. The page is complete without."""
-        branch = await looked(self, git_branch, request.folder, holds_keys=False) if request.folder else ""
-        if branch and self._request is request:
-            self._branch = branch
+        """Read the steps before it, and what its folder stands on. The page can be answered without."""
+        if (host := host_of(self.app)) is not None:
+            steps = await looked(self, _steps_of, host.port, request, holds_keys=False)
+            self._learn(request, steps=steps)
+        if request.folder:
+            branch = await looked(self, _branch_of, request.folder, holds_keys=False)
+            self._learn(request, branch=branch)
+
+    def _learn(self, request: Approval, *, steps: Sequence[Entry] = (), branch: str = "") -> None:
+        """Show what was read, unless another question is shown by now."""
+        if (steps or branch) and self._request is request:
+            self._steps, self._branch = steps or self._steps, branch or self._branch
             self._lines.redraw()
 
     @work(group="answer", exclusive=True)
@@ -226,7 +265,8 @@ class ApprovalScreen(ApprovalPaper):
         self._turn_to(next(iter(later or waiting), None))
 
     def _turn_to(self, request: Approval | None) -> None:
-        self._request, self._answered, self._branch, self._expanded = request, "", "", False
+        self._request, self._answered, self._expanded = request, "", False
+        self._branch, self._steps = "", ()
         self._lines.top = 0
         if request is not None:
             self._look_around(request)

@@ -126,11 +126,11 @@ def _cut(kind: str, lines: Sequence[str], most: int, expanded: bool) -> Iterator
 
 
 def _aside_width(entry: Entry, width: int) -> int:
-    aside = _aside(entry, " · ")
+    aside = came_of(entry, " · ")
     return min(_ASIDE, len(aside)) + 2 if aside and width >= 3 * _NARROW else 0
 
 
-def _aside(entry: Entry, sep: str) -> str:
+def came_of(entry: Entry, sep: str) -> str:
     """Return what came of a call: `exit 1 · 22 lines · 0.1 s`."""
     if entry.result is None:
         return ""
@@ -201,7 +201,7 @@ class TranscriptRows(Rows[TranscriptRow]):
             return ""
         if row.entry.event.kind == "call" and row.entry.result is None:
             return self.running or "did not end"
-        return _aside(row.entry, f" {self.look.shapes.sep} ")
+        return came_of(row.entry, f" {self.look.shapes.sep} ")
 
 
 class TranscriptView(Vertical):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ from lumen_rows import each_row
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash, whole_call
 from lumen_tui.model.snapshot import Need
+from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import is_safe
 from lumen_tui.model.times import iso
 from lumen_tui.queries.pages import git_branch
-from lumen_tui.tui.screens.approval_page import Around, page
+from lumen_tui.tools.shell.git_status import standing
+from lumen_tui.tui.screens.approval_page import Around, page, steps_before
 from lumen_tui.tui.screens.approval_risks import SandboxView, fails_here, high, reasons
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance
 
@@ -173,6 +176,51 @@ def test_the_branch_of_a_folder_is_read_without_git(tmp_path: Path) -> None:
     (tmp_path / ".git" / "HEAD").unlink()
     os.mkfifo(tmp_path / ".git" / "HEAD")
     assert git_branch(str(tmp_path)) == ""
+
+
+def test_the_steps_before_the_call_are_told_with_what_came_of_them() -> None:
+    def event(kind: str, text: str, second: int, **more: Any) -> TaskEvent:
+        return TaskEvent(at=iso(NOW + second), kind=kind, text=text, **more)
+
+    events = [
+        event("started", "role builder", 0), event("text", "I look at what there is.", 1),
+        event("call", "git status --short", 2, tool="shell"),
+        event("result", "0 lines", 3, tool="shell", data={"exit": 0}),
+        event("usage", "11,732 tokens so far", 4), event("call", "make\x1b[2J test", 5, tool="shell"),
+        event("result", "9 lines", 7, tool="shell", ok=False, data={"exit": 2}),
+        event("call", "make deploy", 8, tool="shell"), event("note", "waits for a person", 9),
+    ]  # fmt: skip
+    around = Around(steps=steps_before(events))
+    lines = ["".join(part.text for part in line) for line in page(question(), around, NOW, 80, NO_APPEARANCE)]
+    first = next(number for number, text in enumerate(lines) if text.startswith("led here"))
+    said, status, made, after = lines[first : first + 4]
+    assert "I look at what there is." in said
+    assert "git status --short" in status and status.endswith("exit 0 · 0 lines · 1.0 s")
+    assert "make␛[2J test" in made and made.endswith("exit 2 · 2.0 s")
+    assert not after.strip(), "neither the count of tokens, nor the call that waits"
+
+
+def test_a_folder_stands_where_git_says(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+    def here() -> str:
+        return standing(str(tmp_path), environ=os.environ)
+
+    assert here() == ""
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    assert here() == "main, clean"
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert here() == "main, level with origin, clean"
+    for word in ("two", "three"):
+        git("commit", "-q", "--allow-empty", "-m", word)
+    (tmp_path / "new").write_text("1")
+    assert here() == "main, 2 commits ahead of origin, 1 changed file"
+    git("checkout", "-q", "--detach")
+    assert here().startswith("at ") and here().endswith(", 1 changed file")
+    git("config", "filter.own.clean", "touch ran")
+    assert here() == "", "what the checkout configures is not run"
 
 
 async def test_the_raw_call_unfolds_and_a_digit_behind_no_is_its_reason(desk, open_room):
