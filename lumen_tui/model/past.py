@@ -22,14 +22,18 @@ COMPARED = 2000  # and that are compared
 _NEWEST_FIRST = "signals"  # the pane whose new rows come before all others
 _WIDE = 100  # characters of a row's text
 
-# What no journal says of an earlier moment.
+# What no journal says of an earlier moment, by the pane that it is missing in.
+UNRECORDED = {
+    "loop": "the engine's beats, and when a loop that failed was to be tried again",
+    "wake": "wake-state.md as a file: what the last packet left for the next loop stands for it",
+    "workers": "tasks that an undo has removed since, and whether a worker was silent: it counts as running",
+    "signals": "signals that an undo or a cleanup has removed since",
+    "decay": "the decay rule of that day: today's is used",
+}
 NOT_RECORDED = (
-    "the engine's beats, and when a loop that failed was to be tried again",
-    "whether a worker was silent or its process gone: it counts as running",
-    "settings, roles, caps and the decay rule: today's are used",
-    "wake-state.md as a file: what the last packet left for the next loop stands for it",
-    "what an undo has removed since: tasks, signals, receipts and answers; specs as they were before an edit",
-    "signals that a cleanup has moved since",
+    *UNRECORDED.values(),
+    "settings, roles and caps: today's are used",
+    "receipts and answers that an undo has removed since; specs as they were before an edit",
     "pauses that the engine made by itself, and the next runs of schedules",
     "files that could not be read, and edits of work units by hand",
 )

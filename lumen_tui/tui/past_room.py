@@ -142,6 +142,9 @@ class PastRoom(Scoped, RoomScreen):
     def __init__(self, host: Host, root: Path) -> None:
         super().__init__(host)
         self.columns.around = AROUND + 1
+        for pane in self.panes:
+            missing = past.UNRECORDED.get(pane.scope, "")
+            pane.nothing_then = "Nothing at this moment." + (f" Not in the journals: {missing}." if missing else "")
         self._journey = Journey(root, host.operator, host.clock)
         self._view: Loader[View] = Loader(self, self._journey.look, self._take)
 

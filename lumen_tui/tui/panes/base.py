@@ -55,6 +55,7 @@ class PaneFrame(Vertical):
     scope: ClassVar[str] = ""
     number: ClassVar[int] = 0
     name_shown: ClassVar[str] = ""
+    nothing_then = ""  # of a moment in the past: what it says while it is empty
 
     def __init__(self) -> None:
         super().__init__(id=self.scope, classes="pane")
@@ -71,6 +72,10 @@ class PaneFrame(Vertical):
         """Return what an empty pane says: what fills it, and the keys in force that do."""
         return ""
 
+    def nothing_shown(self) -> str:
+        """Return what it says while it is empty: now, or at a moment in the past."""
+        return self.nothing_then or self.empty_words()
+
     def key(self, action: str) -> str:
         """Return the key that carries a command out, as the operator has it."""
         return shown_key(BY_ACTION[action], self.snapshot.config.keys)
@@ -83,7 +88,7 @@ class PaneFrame(Vertical):
         """Return the upper border's words; of a pane of one line all that it says."""
         if self.lines_given != EMPTY:
             return self.title_words()
-        return f"{self.number} {self.name_shown} · {self.empty_line()}"
+        return f"{self.number} {self.name_shown} · {'nothing recorded' if self.nothing_then else self.empty_line()}"
 
     def empty_line(self) -> str:
         """Return what an empty pane says on its one line."""

@@ -98,7 +98,6 @@ _AROUND_LIST, _SEEN = 4, 5  # lines of the curve and the counts; nodes that shou
 _CHART = 6  # lines from which the head holds the two charts
 _TOGETHER = "\ue000"  # in place of a blank at which no line is broken
 _MANY = {"summary": "summaries", "open discovery": "open discoveries", "active session": "active sessions"}
-_EMPTY = "No decaying memories yet."
 
 
 _SCORE, _KIND, _UNIT, _TOUCHED, _ARCHIVED, _IN = 5, 10, 7, 10, 10, 9  # cells of the columns
@@ -194,7 +193,7 @@ class DecayPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._head = Lines(self._head_lines, id="decay-head")
-        self._list: LineList[DecayForecast] = LineList(FadingRows(self), empty=_EMPTY)
+        self._list: LineList[DecayForecast] = LineList(FadingRows(self), empty=self.nothing_shown)
         self.sorting = Sorting(
             "time left",
             Order("type", lambda row: row.kind, falling=False),
@@ -205,6 +204,9 @@ class DecayPane(Pane):
         self.travel = Travel()
         self.outdated: Callable[[], None] | None = None  # called when the foresight must be asked for again
         self._foresight: Foresight | None = None
+
+    def empty_words(self) -> str:
+        return "No decaying memories yet."
 
     def compose(self) -> ComposeResult:
         yield self._head

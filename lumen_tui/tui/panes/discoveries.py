@@ -55,7 +55,6 @@ class Leaving:
         self._rows.refresh_changed()
 
 
-_EMPTY = "No open discoveries. Findings of workers appear here; from a shell: lumen-tui create"
 _PRIORITY, _WU, _AGE = 2, 7, 6
 
 
@@ -177,7 +176,7 @@ class DiscoveriesPane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
-        self._list: LineList[DiscoveryRow] = LineList(DiscoveryRows(self), empty=_EMPTY, two_lines=True)
+        self._list: LineList[DiscoveryRow] = LineList(DiscoveryRows(self), empty=self.nothing_shown, two_lines=True)
         self._likes: dict[str, tuple[str, int] | None] = {}  # found so far, for this revision
         self._lanes: dict[str, str] = {}  # by work unit
         self.leaving = Leaving(self._list)
@@ -192,6 +191,9 @@ class DiscoveriesPane(Pane):
     def compose(self) -> ComposeResult:
         yield Heads(self)
         yield self._list
+
+    def empty_words(self) -> str:
+        return "No open discoveries. Findings of workers appear here; from a shell: lumen-tui create"
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.nodes, revisions.problems  # the latter moves with the work units as well: their lanes

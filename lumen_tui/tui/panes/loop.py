@@ -354,7 +354,7 @@ class LoopPane(Pane):
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink
         if not (self.snapshot.loop or self.snapshot.session or self.snapshot.upcoming):
-            return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
+            return [spread(width, [(text, ink.muted)], []) for text in wrap(self.nothing_shown(), width)]
         rows = loop_rows(*self._held_back(), self.now, self.look, width)
         lines = [spread(width, [(f"{name:<10}", ink.muted), *parts], []) for name, parts in rows]
         return [*lines, *history_lines(self.snapshot, self.now, width, self.look)] if self.zoomed else lines

@@ -118,7 +118,7 @@ class SignalsPane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
-        self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=self.empty_words)
+        self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=self.nothing_shown)
         self.sorting = Sorting(
             "age",
             Order("priority", lambda row: row.signal.priority or "P9", falling=False),

@@ -83,7 +83,7 @@ class WakePane(Pane):
     def _lines(self, width: int, height: int) -> list[list[Segment]]:
         ink = self.look.ink
         if not self.snapshot.wake.text.strip():
-            return [spread(width, [(text, ink.muted)], []) for text in wrap(self.empty_words(), width)]
+            return [spread(width, [(text, ink.muted)], []) for text in wrap(self.nothing_shown(), width)]
         since = self._since()
         lines = [spread(width, [(text, ink.accent)], []) for text in wrap(since, width)] if since else []
         for text in safe(humanize(_shown(self.snapshot.wake.text))).strip().split("\n"):

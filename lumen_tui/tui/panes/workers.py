@@ -219,7 +219,7 @@ class WorkersPane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
-        self._list: LineList[TaskView] = LineList(TaskRows(self), empty=self.empty_words)
+        self._list: LineList[TaskView] = LineList(TaskRows(self), empty=self.nothing_shown)
         self._tail = Lines(self._tail_lines, id="tail")
         self.sorting = Sorting(
             "state",

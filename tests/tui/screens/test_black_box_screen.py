@@ -240,3 +240,19 @@ async def test_what_is_no_moment_is_told_so(root: Path, moment: str) -> None:
         await robot.press("enter")
         complaint = str(robot.app.screen.query_one(".complaint").render())
         assert "is no moment" in complaint or "is ahead" in complaint
+
+
+async def test_what_an_operator_did_last_is_told_in_words(root: Path) -> None:
+    async with past_of_room(root, (160, 40)) as robot:
+        await robot.sees("operator: ana: discovery noted: “a leak in the fetcher”")
+
+
+async def test_an_empty_pane_of_the_past_says_what_no_journal_has_and_offers_nothing(root: Path) -> None:
+    async with past_of_room(root) as robot:
+        await robot.press("3", "z")
+        await robot.sees("Nothing at this moment.", "tasks that an undo has removed")
+        await robot.press("escape", "5", "z")
+        await robot.until(lambda: "a leak in the fetcher" in robot.text)
+        await robot.press("left")
+        await robot.sees("Nothing at this moment.")
+        assert "gives a worker" not in robot.text and "No open discoveries" not in robot.text
