@@ -66,21 +66,21 @@ _ANSWERS = (
 _LOOP = (_like("why"), _s("loop_capsule", "x", "capsule", "Show what the loop woke with.", "capsule"))
 
 _CHANGES = (
-    _s("changes_accept", "a", "accept", "Bring what still fits into your files.", "accept", writes=True),
-    _s("changes_drop", "d", "drop", "Decide against the changes.", "drop", writes=True),
+    _s("changes_accept", "a", "accept", "Apply what still fits to your files.", "accept", writes=True),
+    _s("changes_drop", "d", "drop", "Reject the changes.", "drop", writes=True),
     _s("changes_edit", "e", "edit", "Open the file with both sides in $EDITOR, and bring it in.", "edit", writes=True),
-    _like("new_task", "give", "to a worker", "Have a worker bring in the file, together with what is there now."),
+    _like("new_task", "give", "to a worker", "Have a worker merge the file with what is there now."),
     _like("undo"),
 )
-_NO = _s("question_leave", "enter", "cancel", "Leave the question with no.", "leave")
+_NO = _s("question_leave", "enter", "cancel", "Answer no.", "leave")
 _OPTIONS = (
     _s("option_next", "down j tab", "next", "Go to the next answer.", "step(1)"),
     _s("option_previous", "up k shift+tab", "previous", "Go to the previous answer.", "step(-1)"),
 )
 _HITS = (  # below a line in which one types
-    _s("hit_take", "enter", "open", "Take the chosen one.", "take"),
-    _s("hit_down", "down", "choose", "Choose the next one.", "move('down')"),
-    _s("hit_up", "up", "choose", "Choose the previous one.", "move('up')"),
+    _s("hit_take", "enter", "open", "Open the selected one.", "take"),
+    _s("hit_down", "down", "choose", "Select the next one.", "move('down')"),
+    _s("hit_up", "up", "choose", "Select the previous one.", "move('up')"),
     _s("hit_page_down", "pagedown", "choose", "Choose a page further down.", "move('page_down')"),
     _s("hit_page_up", "pageup", "choose", "Choose a page further up.", "move('page_up')"),
 )
@@ -163,7 +163,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "confirm",
         _NO,
         # Each is another key than those that ask: a key that is hit twice answers nothing.
-        _s("confirm_yes", "y", "yes", "Answer with yes.", "confirm('confirm_yes')"),
+        _s("confirm_yes", "y", "yes", "Answer yes.", "confirm('confirm_yes')"),
         _s("confirm_allow", "a", "allow", "Allow it.", "confirm('confirm_allow')"),
         _like("down", "scroll('scroll_down')"),
         _like("up", "scroll('scroll_up')"),
@@ -228,9 +228,9 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "alike": _on(
         "alike",
-        _s("alike_promote", "p", "promote", "Promote those that are in.", "decide('promote')"),
-        _s("alike_archive", "a", "archive", "Archive those that are in.", "decide('archive')"),
-        _s("alike_later", "l", "snooze", "Snooze those that are in for 7 days.", "decide('later')"),
+        _s("alike_promote", "p", "promote", "Promote the marked ones.", "decide('promote')"),
+        _s("alike_archive", "a", "archive", "Archive the marked ones.", "decide('archive')"),
+        _s("alike_later", "l", "snooze", "Snooze the marked ones for 7 days.", "decide('later')"),
     ),
     "chat": _on(
         "chat",
@@ -270,10 +270,10 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "facts": _on(
         "facts",
-        _s("facts_confirm", "a", "confirm", "Say that the fact is true as of now.", "confirm", writes=True),
+        _s("facts_confirm", "a", "confirm", "Confirm that the fact is true now.", "confirm", writes=True),
         _s("facts_probe", "B", "probe now", "Run the fact's probes now.", "check", writes=True),
         _s("facts_add_probe", "t", "add a probe", "Say how the fact can be checked.", "add_probe", writes=True),
-        _s("facts_retire", "d", "retire", "Say that the fact is no fact any more.", "retire", writes=True),
+        _s("facts_retire", "d", "retire", "Retire the fact: it no longer holds.", "retire", writes=True),
         _like("undo"),
         _s("facts_all", "x", "all", "Show the facts that are retired as well, or leave them out.", "all"),
     ),
@@ -330,7 +330,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "protected": _on("protected", _s("protected_unpin", "K", "unpin", "Let the node decay.", "unpin", writes=True)),
     "relays": _on(
         "relays",
-        _s("relays_release", "y", "release", "Let what is held into the relay.", "release", writes=True),
+        _s("relays_release", "y", "release", "Release what is held into the relay.", "release", writes=True),
         _s("relays_drop", "d", "drop", "Drop what is held, with a reason.", "drop", writes=True),
         _like("undo"),
     ),
@@ -354,7 +354,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "schedules": _on(
         "schedules",
         _like("new_task", "add", "new", "Make a new schedule."),
-        _like("beat", "run", "run now", "Run it now, beside its own times."),
+        _like("beat", "run", "run now", "Run it now, in addition to its schedule."),
         _like("pause", "pause", "pause/resume", "Skip its runs until you resume it."),
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
@@ -363,7 +363,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "filters": _on(
         "filters",
         _s("filters_save", "t", "save", "Save the filter in force under a name.", "save", writes=True),
-        _s("filters_drop", "d", "drop", "Take the saved filter out.", "drop", writes=True),
+        _s("filters_drop", "d", "drop", "Delete the saved filter.", "drop", writes=True),
         _like("undo"),
     ),
     "charts": _on(
@@ -374,7 +374,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "settings": _on(
         "settings",
         _s("settings_edit", "e", "edit", "Open the file that says it in $EDITOR, at its line.", "edit", writes=True),
-        _s("settings_restore", "b", "restore", "Take out what operator.toml says of it.", "restore", writes=True),
+        _s("settings_restore", "b", "restore", "Remove the override in operator.toml.", "restore", writes=True),
         _like("undo"),
     ),
     "unit": _on(
@@ -404,18 +404,25 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "task",
         _s("task_answer", "r", "reply", "Answer the question that it asks.", "answer", writes=True),
         _s("task_tell", "M", "message", "Say something to it, for its next request.", "ask('tell')", writes=True),
-        _s("task_stop", "Q", "stop after step", "End it after its step, with what it has.", "act('stop')", writes=True),
+        _s(
+            "task_stop",
+            "Q",
+            "stop after step",
+            "Stop it after this step; what it has is kept.",
+            "act('stop')",
+            writes=True,
+        ),
         _s(
             "task_limits",
             "equals_sign",
             "limits",
-            "Change how far it may go, while it runs.",
+            "Change its limits while it runs.",
             "ask('limits')",
             writes=True,
         ),
         _s("task_cancel", "c", "cancel", "Cancel the task.", "act('task.cancel')", writes=True),
         _s("task_retry", "R", "retry", "Run the task again as a new task.", "act('task.retry')", writes=True),
-        _s("task_replay", "Z", "replay", "Judge its calls again, by the rules of today.", "act('replay')", writes=True),
+        _s("task_replay", "Z", "replay", "Replay its calls against today's rules.", "act('replay')", writes=True),
         _s("task_copy", "Y", "copy result", "Copy the result as text.", "copy"),
         _s("task_editor", "e", "open in $EDITOR", "Open the result in $EDITOR.", "edit"),
         _s("task_expand", "x", "expand", "Show the step whole, or cut it again.", "transcript('expand')"),
@@ -423,5 +430,5 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("why"),
         _s("task_half", "tab shift+tab", "other pane", "Go to the other pane.", "other_half"),
     ),
-    "task_form": _on("task_form", _s("task_more", "f3", "more", "Show the rarer fields, or hide them.", "more")),
+    "task_form": _on("task_form", _s("task_more", "f3", "more", "Show the less common fields, or hide them.", "more")),
 }

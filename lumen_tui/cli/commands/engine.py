@@ -127,7 +127,7 @@ def _print_budget(report: SpendReport, now: float) -> None:
         say(f"raised today by {grant.by}: {_grant(grant)}")
     _print_shares("by role", report.roles)
     _print_shares("by model", report.models)
-    _print_shares("of it beside the steps of tasks", report.purposes)
+    _print_shares("of which outside of task steps", report.purposes)
     _print_shares("by task", report.tasks[:_MOST])
     if len(report.tasks) > _MOST:
         talk(f"and {len(report.tasks) - _MOST} more tasks: --json has them")

@@ -76,7 +76,9 @@ def _beside_origin(git: Git, branch: str) -> str:
         return ""
     if counts == ["0", "0"]:
         return "level with origin"
-    behind, ahead = (f"{count} commit{'s' if count != '1' else ''} {side}" for count, side in zip(counts, _SIDES))
+    behind, ahead = (
+        f"{count} commit{'s' if count != '1' else ''} {side}" for count, side in zip(counts, _SIDES, strict=True)
+    )
     return f"{' and '.join(text for text in (ahead, behind) if not text.startswith('0 '))} of origin"
 
 

@@ -233,7 +233,7 @@ class Replies(Handler):
 
         view = next((view for view in live_ones(self.snapshot.tasks) if view.id == task_id), None)
         if view is None or view.status.ended:
-            self.room.say("message: no task that runs is meant", bad=True)
+            self.room.say("message: no running task is selected", bad=True)
         else:
             ask(self.host, TellForm(view), self.submit)
 
@@ -243,7 +243,7 @@ class Replies(Handler):
 
         question = next((request for request in self.snapshot.questions if request.id == question_id), None)
         if question is None:
-            self.room.say("It waits for no answer any more.")
+            self.room.say("It no longer waits for an answer.")
         elif self.refusal:
             self.room.say(f"answer: {self.refusal}", bad=True)
         else:

@@ -205,7 +205,7 @@ class ContinuityHandler(Handler):
         if pane.rows is not None:
             pane.rows.set_filter("")
             if not pane.rows.select_key(target):
-                self.room.say("The signal is not in the list any more.")
+                self.room.say("The signal is no longer in the list.")
 
 
 class SpendingHandler(Handler):

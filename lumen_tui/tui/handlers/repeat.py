@@ -30,7 +30,7 @@ class RepeatHandler(Handler):
     def why_repeat(self) -> str:
         request = self._last()
         if request is None:
-            return "nothing was done to a row from here yet"
+            return "nothing to repeat yet"
         if getattr(request, "title", "") and request.verb == "triage.edit":
             return "a title is that of one discovery alone"
         sheet, command = self.sheet, self._command(request)

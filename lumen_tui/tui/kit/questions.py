@@ -106,7 +106,7 @@ class Menu(Dialog[str]):
     def why_not(self, command: RoomCommand) -> str:
         """Return why a command cannot be carried out now; the empty string where it can."""
         if command.call.startswith("choose(") and not any(option.action == command.action for option in self._options):
-            return "this is no answer here"
+            return "that key is not an answer here"
         return super().why_not(command)
 
     def on_key(self, event: events.Key) -> None:

@@ -97,7 +97,7 @@ class SandboxView(NamedTuple):
         if tool.startswith(BROUGHT):
             return "that of Claude Code, with the network open: its server is a program of your own set-up"
         if self.server and self.server.url:
-            return "none: the call goes over the network, and its server does with it what it likes"
+            return "none: the call goes over the network, and its server can do anything with it"
         if tool not in COMMANDS and not self.program and not self.server:
             return "no command runs: the tool keeps to what its role may read and change"
         if not self.active:

@@ -138,7 +138,7 @@ class _Page:
             yield from self._wrapped("raised today", _LABEL, f"{more}{role} by {grant.by}  {grant.reason}", ink.text)
         for title, shares in (("role", report.roles), ("model", report.models), ("task", report.tasks)):
             yield from self._shares(f"by {title}", shares)
-        yield from self._shares("of it beside the steps of tasks", report.purposes)
+        yield from self._shares("of which outside of task steps", report.purposes)
         yield from self._calls("in flight", report.held)
         yield from self._calls("waiting for budget", report.waiting)
         yield from self._calls("cost unknown, counted in full", report.unknown)

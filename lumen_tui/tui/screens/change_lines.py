@@ -126,7 +126,7 @@ class ChangeLinesScreen(ChangeSheet[DiffLine, FileLines]):
     """The keys are about the hunks of the marked lines or of the one under the cursor; above them, about the file."""
 
     SCOPE = "change_lines"
-    EMPTY = "Nothing is in it."
+    EMPTY = "This change list is empty."
     TWO_LINES = True
 
     def __init__(self, port: Port, now: float, root: Path, change: tuple[str, str], refusal: str = "") -> None:
@@ -158,7 +158,7 @@ class ChangeLinesScreen(ChangeSheet[DiffLine, FileLines]):
             return {self._task_id: [self._path]}
         left = sorted(hunks & set(self._file.open_hunks))
         if not left:
-            self.say("It was decided on: u undoes that." if hunks else "Nothing is chosen.", bad=True)
+            self.say("Already decided; u undoes it." if hunks else "Nothing is chosen.", bad=True)
             return {}
         return {self._task_id: [f"{self._path}:{','.join(map(str, left))}"]}
 
@@ -196,7 +196,7 @@ def _edited(
         say(str(error))
         return None
     except UnicodeDecodeError:
-        say(f"it is no UTF-8 text: `changes edit {ids.short(listing.task_id)} PATH` opens it as it is")
+        say(f"it is not UTF-8 text: `changes edit {ids.short(listing.task_id)} PATH` opens it as it is")
         return None
     if after is None:
         say("nothing was changed, and nothing brought in")

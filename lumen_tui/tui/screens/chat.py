@@ -34,7 +34,7 @@ _LOOK = 0.25  # seconds between two looks while the screen is open
 _TURNS = 40  # of the conversation that are laid out; earlier ones are in the file
 _LONGEST = 20_000  # characters of one answer that are laid out
 _EMPTY = (
-    "Nothing was said yet. What you say here is an order to the main agent: it answers at once, looks things up and "
+    "No messages yet. What you say here is an order to the main agent: it answers at once, looks things up and "
     "gives out work."
 )
 

@@ -35,7 +35,7 @@ from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, beside, chosen_row, fill
 
 _CHANGE_TITLES = {ObservationStatus.ACCEPTED: "in", ObservationStatus.PROPOSED: "would change"}
-_WORDS = {"proposed": "waits", "accepted": "learnt", "superseded": "replaced"}  # by status
+_WORDS = {"proposed": "pending", "accepted": "learnt", "superseded": "replaced"}  # by status
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SOURCES = 5  # that are named
 
@@ -184,7 +184,7 @@ def facts_of(row: EvolutionRow, page: EvolutionPage, now: float) -> list[Fact]:
 
 def _of_rejection(rejection: Rejection, now: float) -> list[Fact]:
     return [
-        ("says", rejection.text),
+        ("text", rejection.text),
         ("rejected", f"by the {rejection.whose}"),
         ("why", "; ".join(rejection.reasons)),
         ("quote", f"“{rejection.quote}”"),
@@ -195,7 +195,7 @@ def _of_rejection(rejection: Rejection, now: float) -> list[Fact]:
 
 
 def _of_observation(observation: Observation, page: EvolutionPage, now: float) -> list[Fact]:
-    facts: list[Fact] = [("says", observation.text), ("status", str(observation.status))]
+    facts: list[Fact] = [("text", observation.text), ("status", str(observation.status))]
     facts += why_rows(observation)
     if objected(observation):
         names = (rejection.whose for rejection in page.rejections if rejection.id == observation.id)
@@ -255,7 +255,7 @@ def not_one(screen: EvolutionScreen) -> str:
 _PARTS = {"versions": version_rows, "rejected": rejection_rows}
 _EMPTY = {
     "versions": "No versions yet: everything that is learnt makes one. {key} goes back.",
-    "rejected": "Nothing was rejected yet: what the gate refuses appears here, with the reason. {key} goes back.",
+    "rejected": "No rejections yet: what the gate refuses appears here, with the reason. {key} goes back.",
 }
 
 
@@ -289,7 +289,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         self.page = page
         rows = _PARTS.get(self._part, observation_rows)(page)
         waiting = sum(1 for observation in page.observations if observation.status == "proposed")
-        aside = f"{waiting} wait · {words.plural(page.rejected_count, 'rejection')} · version {len(page.versions)}"
+        aside = f"{waiting} pending · {words.plural(page.rejected_count, 'rejection')} · version {len(page.versions)}"
         self.rows.empty = (
             _EMPTY[self._part].format(key=key_of(self, f"evolution_{self._part}")) if self._part else self.EMPTY
         )
@@ -420,7 +420,7 @@ async def _edit(screen: EvolutionScreen) -> None:
 async def _restore(screen: EvolutionScreen) -> None:
     row = screen.rows.selected
     if row is None or row.version is None:
-        screen.say("Go to a version first: h lists them.", bad=True)
+        screen.say(f"Go to a version first: {key_of(screen, 'evolution_versions')} lists them.", bad=True)
         return
     await screen.submit(requests.RestoreVersion(version=row.version.version))
 

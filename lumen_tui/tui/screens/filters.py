@@ -109,7 +109,7 @@ class FiltersScreen(ListSheet[str, SavedFilter]):
         if command.action == "filters_save" and not self._current:
             return "no filter narrows the list now"
         if command.action == "filters_save" and len(self._saved) >= _MOST:
-            return f"there are {_MOST}: take one out first"
+            return f"there are {_MOST}: delete one first"
         return super().why_not(command)
 
     def opened(self, row: SavedFilter) -> None:

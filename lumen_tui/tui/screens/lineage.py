@@ -21,7 +21,7 @@ _DEEPEST = 8  # levels that are indented further
 _BAD = frozenset({"failed", "lost", "denied"})
 _ENDS = {
     "": "It is gone.",
-    "call": "A call has no page of its own: follow the task that it belongs to.",
+    "call": "A call has no page of its own: open its task.",
     "session": "A session that belongs to no task leads nowhere.",
 }  # of what kind one cannot go on from, and why
 

@@ -133,7 +133,7 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
     def _of_a_loop(self) -> Packet | None:
         row = chosen_row(self)
         if row is not None and row.loop < 1:
-            self.say("This packet does not say of which loop it is.", bad=True)
+            self.say("This packet does not name its loop.", bad=True)
             return None
         return row
 

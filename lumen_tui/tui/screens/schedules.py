@@ -89,13 +89,13 @@ class ScheduleForm(FormScreen[AddSchedule]):
     def rows(self) -> Iterable[Widget]:
         yield row("name", TextField(placeholder="such as nightly-tests", id="name"))
         yield row("when", Offers(_EXAMPLES, id="when", placeholder="five cron fields, every 90m, at …, in 2h"))
-        yield row("zone", TextField(placeholder="that of this machine; such as Europe/Berlin", id="zone"))
+        yield row("zone", TextField(placeholder="this machine's; such as Europe/Berlin", id="zone"))
         yield row("files", TextField(placeholder="or when these change, such as src/** *.md", id="on_change"))
         yield row("in", TextField(placeholder=f"{here()}, for files, checks and a worktree", id="folder"))
         yield row("signal", TextField(placeholder="or on a signal, such as kind:blocked from:agent-*", id="on_signal"))
         yield row("makes", Choice(_GOALS, id="makes"))
         yield row("role", Offers(self._roles, id="role", value="researcher"))
-        yield row("text", Prose("", placeholder="What is to be done?", sends=True, id="text"))
+        yield row("text", Prose("", placeholder="What should be done?", sends=True, id="text"))
         yield row("works in", Choice(PLACES, id="isolate"))
         yield row("accept", Prose("", placeholder=CHECKS, id="accept"))
         yield row("missed", Choice([(word, word) for word in MISSED], "once", id="missed"))
@@ -129,7 +129,7 @@ class ScheduleForm(FormScreen[AddSchedule]):
         if not (asked.when or asked.on_change or asked.on_signal):
             raise Invalid("Say when: a time, files or a signal.", "when")
         if not asked.text:
-            raise Invalid("Say what is to be done.", "text")
+            raise Invalid("Say what should be done.", "text")
         return msgspec.structs.replace(asked, name=name)
 
     def _asked(self) -> AddSchedule:

@@ -138,8 +138,8 @@ def room_settings(host: Host, root: Path) -> list[Setting]:
     return [
         setting("state", str(root), environment.get("LUMEN_STATE", "--state or default"), "the state folder"),
         setting("operator", host.operator, environment.get("LUMEN_OPERATOR", "login name"), "who acts here"),
-        setting("lean", _on(host.lean), "--lean" if host.lean else DEFAULT, "ASCII alone, and few bytes"),
-        setting("colour", _on(plain == DEFAULT), plain, "without it marks and weight carry what is meant"),
+        setting("lean", _on(host.lean), "--lean" if host.lean else DEFAULT, "ASCII only, few bytes"),
+        setting("colour", _on(plain == DEFAULT), plain, "without it, marks and weight carry the meaning"),
         setting("read_only", _on(bool(host.room.refusal)), "flag or folder" if host.room.refusal else DEFAULT,
                 host.room.refusal or "whether nothing can be written from here"),
         setting("editor", os.environ.get(own, "") or "the first plain one", f"${own}" if own else DEFAULT,
@@ -250,7 +250,7 @@ class SettingsScreen(LoadedSheet[Setting, Sequence[Setting]]):
         if setting.source == Layout(self._port.root).operator.name:
             self._do(ChangeSettings(changes={setting.key: None}))
         else:
-            self.say("Only what operator.toml says can be taken out here.")
+            self.say("Only an override in operator.toml can be removed here.")
 
     def action_edit(self) -> None:
         """Open the file that says it in $EDITOR, at its line."""

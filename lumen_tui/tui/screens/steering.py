@@ -41,11 +41,11 @@ class TellForm(FormScreen[TellTask]):
         self._view = view
 
     def rows(self) -> Iterable[Widget]:
-        hint = "What is it to do otherwise, or to know?"
+        hint = "What should it know, or do differently?"
         yield row("message", Prose("", placeholder=hint, sends=True, id="text"))
 
     def preview(self) -> Content:
-        return Content("It is in its worker's next request to the model, as your order.")
+        return Content("It goes into the worker's next request to the model, as your order.")
 
     def read(self) -> TellTask:
         text = self.query_one("#text", Prose).typed

@@ -53,7 +53,7 @@ class TaskForm(FormScreen[NewTask]):
         tiers = [(_OWN_TIER, "the role's"), *((tier, tier) for tier in TIERS)]
         priorities = [(priority, priority) for priority in PRIORITIES]
         constraints = "\n".join(defaults.get("constraints", ()))
-        ask = f"What is to be done? {key_of(self, 'form_send').capitalize()} creates the task."
+        ask = f"What should be done? {key_of(self, 'form_send').capitalize()} creates the task."
         yield row("objective", Prose(_text(defaults, "objective"), placeholder=ask, sends=True, id="objective"))
         yield row("role", Choice(roles, defaults["role"], id="role"), Static(classes="note role-note"))
         yield row("tier", Choice(tiers, _text(defaults, "model"), id="tier"))
@@ -131,7 +131,7 @@ class TaskForm(FormScreen[NewTask]):
             raise Invalid("No active role: hire one first.", "role")
         objective = self.query_one("#objective", Prose).typed
         if not objective:
-            raise Invalid("Say what is to be done: the objective is empty.", "objective")
+            raise Invalid("Say what should be done: the objective is empty.", "objective")
         lines = self.query_one("#constraints", Prose).typed.splitlines()
         return NewTask(
             objective=objective,

@@ -61,7 +61,7 @@ def item_page(
         "Evidence": _chain(known.chain, width, look),
         "Alike": _alike(known.alike, now, width, look),
         "Was decided before": _decided(known.decided, now, width, look),
-        "How often they were right": _shares(record, width, look),
+        "Track record": _shares(record, width, look),
     }
     drawn = [heading("What do you do with it?", width, look), *_choices(choices, width, look), empty]
     more: list[Line] = []
@@ -153,5 +153,5 @@ def _shares(record: Judged, width: int, look: Appearance) -> Iterator[Line]:
         yield line(width, cells)
         own = priorities.get(author)
         if own is not None and own.rate is not None and kind == "discoveries":
-            stood = f"{own.done} of {own.done + own.failed} priorities stood"
+            stood = f"{own.done} of {own.done + own.failed} priorities kept"
             yield line(width, (Cell("", look.ink.text, min(28, width // 3)), Cell(stood, look.ink.muted)))

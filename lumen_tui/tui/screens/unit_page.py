@@ -101,7 +101,7 @@ def _state(detail: UnitDetail) -> Iterator[UnitEntry]:
 
 def _spec(unit: Tracked) -> Iterator[UnitEntry]:
     lines = [text for text in unit.body.splitlines() if text.strip() and text.strip() != f"# {unit.title}"]
-    yield _line(" ".join(lines) or "nothing is written in it yet", full=unit.body or unit.title)
+    yield _line(" ".join(lines) or "no description yet", full=unit.body or unit.title)
 
 
 def _acceptance(detail: UnitDetail) -> Iterator[UnitEntry]:
@@ -112,7 +112,7 @@ def _acceptance(detail: UnitDetail) -> Iterator[UnitEntry]:
         evidence = "\n".join([result.text, *result.lines]) if result else f"{text}\n\nIt was not checked."
         yield _line(result.text if result else text, mark=marks[result.finding].value if result else "", full=evidence)
     if not detail.row.unit.acceptance:
-        yield _line("nothing is written: what must be so before it is done?")
+        yield _line("none written: what must hold before it is done?")
     if checked := detail.checked:
         text = f"{checked.verdict} after {detail.checked_by}{f': {checked.reason}' if checked.reason else ''}"
         bad = Status.FAILED.value if checked.verdict is Verdict.DISPROVED else ""
@@ -199,7 +199,7 @@ Read = tuple[UnitDetail, Sequence[TaskView]]
 class UnitScreen(UnitSheet[UnitEntry, Read]):
     """The page of one work unit."""
 
-    EMPTY = "Nothing is known of it."
+    EMPTY = "Nothing is recorded about it."
     TWO_LINES = True
 
     def __init__(self, port: Port, snapshot: Snapshot, wu_id: str, refusal: str = "") -> None:

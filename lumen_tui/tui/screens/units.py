@@ -105,7 +105,7 @@ class UnitRows(Rows[UnitRow]):
         parts += [f"waits for {', '.join(row.waits_for)}" if row.waits_for else ""]
         age = words.ago(self.now - row.checkpoint_at) if row.checkpoint_at else ""
         parts += [f"checkpoint {age}: {row.checkpoint}" if row.checkpoint else "no checkpoint yet"]
-        parts += [f"accepted when: {'; '.join(unit.acceptance)}" if unit.acceptance else "no acceptance written"]
+        parts += [f"accepted when: {'; '.join(unit.acceptance)}" if unit.acceptance else "no acceptance criteria"]
         text = sep.join(part for part in parts if part)
         return line(width, [Cell("", self.look.ink.muted, 8), Cell(text, self.look.ink.muted)])
 

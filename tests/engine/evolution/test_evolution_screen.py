@@ -32,7 +32,7 @@ async def test_a_contradiction_is_shown_accepted_and_taken_back(taught: Mind) ->
     app = on_stage(taught)
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "it contradicts evo-" in app.shown)
-        for words in ("waits", "session", "- - Use pnpm instead of npm.", "+ - Use npm instead of pnpm.", "“Use npm"):
+        for words in ("pending", "session", "- - Use pnpm instead of npm.", "+ - Use npm instead of pnpm.", "“Use npm"):
             assert words.replace("session", "source") in app.shown
         await pilot.press("a")
         await until(pilot, lambda: "accepted" in app.shown and taught.texts() == ["Use npm instead of pnpm."])
@@ -97,7 +97,7 @@ async def test_what_must_not_be_learnt_is_not_edited_in_and_the_screen_says_why(
 async def test_a_read_only_room_says_why_it_does_nothing(taught: Mind) -> None:
     app = on_stage(taught, "this room only reads")
     async with app.run_test(size=(120, 36)) as pilot:
-        await until(pilot, lambda: "waits" in app.shown)
+        await until(pilot, lambda: "pending" in app.shown)
         await pilot.press("a")
         await until(pilot, lambda: "this room only reads" in app.shown)
     assert taught.texts() == ["Use pnpm instead of npm."]

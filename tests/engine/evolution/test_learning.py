@@ -545,7 +545,7 @@ def test_the_examples_in_the_documents_are_what_comes_out(mind: Mind, tmp_path: 
     session.write_bytes((root / "tests" / "data" / f"{name}.jsonl").read_bytes())
     [report] = mind.learn(session).reports
     assert report.skipped == {}
-    then = {ObservationStatus.ACCEPTED: "learnt", ObservationStatus.PROPOSED: "waits"}
+    then = {ObservationStatus.ACCEPTED: "learnt", ObservationStatus.PROPOSED: "pending"}
     rows = [
         f"| {one.sources[0].line} | {one.text} | {one.quote} | {one.trust} | {then[one.status]} |" for one in mind.known
     ]

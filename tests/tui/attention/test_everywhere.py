@@ -78,7 +78,7 @@ async def test_where_nothing_can_be_claimed_that_is_said(desk: Any, open_room: A
         await room.press("L", "ampersand")
         await room.until(lambda: any("claim: there is nothing here to claim" in note for note in notes(room)))
         await room.press("full_stop")
-        await room.until(lambda: any("repeat: nothing was done to a row from here yet" in note for note in notes(room)))
+        await room.until(lambda: any("repeat: nothing to repeat yet" in note for note in notes(room)))
 
 
 async def test_a_verdict_and_a_change_are_repeated_on_the_triage_screen(desk: Any, open_room: Any) -> None:

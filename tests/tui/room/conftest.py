@@ -20,7 +20,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import RemotePort, TaskDetail
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.loop import Artifact, EngineEvent, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
-from lumen_tui.model.records import DiscoveryRow, Node, Signal, SignalRow
+from lumen_tui.model.records import Alike, DiscoveryRow, Node, Signal, SignalRow
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.requests.signals import SendSignal
@@ -218,6 +218,9 @@ class MemoryPort:
 
     def like(self, node_id: str) -> tuple[str, int] | None:
         return None
+
+    def similar(self, node_id: str) -> list[Alike]:
+        return []
 
     def decay_at(self, rule: DecayRule, now: float) -> tuple[DecayView, Sequence[DecayForecast]]:
         due = sum(row.touched < now - rule.life_days * DAY for row in self.now_shown.fading)

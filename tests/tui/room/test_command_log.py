@@ -105,7 +105,7 @@ async def test_a_dot_repeats_the_last_command_with_its_arguments(folder: RemoteP
 async def test_a_dot_says_what_it_repeats_and_where_it_does_not_fit(open_room: Any) -> None:
     async with open_room() as room:
         await room.pane("workers").focus().press("full_stop")
-        assert "repeat: nothing was done to a row from here yet" in room.footer
+        assert "repeat: nothing to repeat yet" in room.footer
         await room.pane("discoveries").focus().press("a", "r", *"old", "enter")
         await room.until(lambda: room.port.asked)
         await room.pane("workers").focus().press("full_stop")

@@ -287,7 +287,7 @@ async def test_the_help_of_a_question_lists_its_answers_which_have_the_operators
         room.app.push_screen(ConfirmKey("Go on?", ["it goes on"], "confirm_yes", "go on"), answers.append)
         await room.until(lambda: "f7 go on" in room.text)
         await room.press("y", "question_mark")
-        await room.until(lambda: "Answer with yes." in room.text)
+        await room.until(lambda: "Answer yes." in room.text)
         assert "not now: f7 answers this question" in room.text
         await room.press("escape", "f7")
         await room.until(lambda: answers == [True])
