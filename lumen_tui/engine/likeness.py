@@ -50,7 +50,7 @@ class Titles:
     def alike(self, node_id: str, rows: Sequence[DiscoveryRow], revision: int) -> list[Alike]:
         """Return this discovery, then those with a similar title or the same tags and work unit, most similar first.
 
-        Those without a work unit that share no more than their tags are not sure to be meant.
+        Those that share no more than tags and work unit are not sure to be meant: `bug` is on most of a unit's.
         """
         self._read(rows, revision)
         own = self._rows.get(node_id)
@@ -58,7 +58,7 @@ class Titles:
             return []
         others = {other: title for other, title in self._titles.items() if other != node_id}
         scored = process.extract(self._titles[node_id], others, scorer=fuzz.token_set_ratio, limit=None)
-        judged = [_judged(own, self._rows[key], round(score)) for _, score, key in scored]
+        judged = [_judged(self._rows[key], round(score)) for _, score, key in scored]
         near = [other for other in judged if other.score >= ALIKE_FROM or _same_work(own, other)]
         return [own, *sorted(near, key=lambda other: (not other.sure, -other.score))]
 
@@ -79,6 +79,5 @@ def _same_work(own: Alike, other: Alike) -> bool:
     return bool(own.tags) and set(own.tags) == set(other.tags) and own.wu_id == other.wu_id
 
 
-def _judged(own: Alike, other: Alike, score: int) -> Alike:
-    sure = score >= ALIKE_FROM or (bool(own.wu_id) and _same_work(own, other))
-    return msgspec.structs.replace(other, score=score, sure=sure)
+def _judged(other: Alike, score: int) -> Alike:
+    return msgspec.structs.replace(other, score=score, sure=score >= ALIKE_FROM)

@@ -133,9 +133,7 @@ def decide(schedule: Schedule, due: Due, known: RunHistory, now: float) -> RunVe
     if not fresh:
         return RunVerdict((_range(schedule, due, RunState.FROM_HERE, now, _MADE),) if due.count else ())
     if not schedule.active:
-        return RunVerdict(
-            (_range(schedule, due, RunState.MISSED, now, "nothing drove the schedule until it was removed"),)
-        )
+        return RunVerdict((_range(schedule, due, RunState.MISSED, now, "not run in time before it was removed"),))
     if schedule.paused:
         return RunVerdict((_range(schedule, due, RunState.SKIPPED, now, schedule.pause_words),))
     held = [at for at in fresh if _in_pause(schedule, at)]
@@ -161,11 +159,11 @@ def _by_policy(schedule: Schedule, free: Sequence[float], now: float) -> list[fl
 
 def _why_missed(schedule: Schedule, chosen: Sequence[float]) -> str:
     if schedule.missed == "skip":
-        return "nothing drove the schedule then; missed runs are skipped"
+        return "not run in time; missed runs are skipped"
     if not chosen:
-        return "nothing drove the schedule then"
+        return "not run in time"
     many = f"the last {schedule.most}" if schedule.missed == "all" else "one run"
-    return f"nothing drove the schedule then; {many} made up for it"
+    return f"not run in time; {many} made up for it"
 
 
 def _in_pause(schedule: Schedule, at: float) -> bool:

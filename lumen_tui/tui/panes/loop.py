@@ -345,7 +345,7 @@ class LoopPane(Pane):
             return None
         last = self.snapshot.packets[-1]
         log = (("transcript", f"transcripts/{last.session}.jsonl"),) if last.session else ()
-        facts = (("loop", str(last.loop)), ("brain", last.brain), ("took", times.span(last.seconds)),
+        facts = (("loop", str(last.loop)), ("ran on", last.brain), ("took", times.span(last.seconds)),
                  ("tokens", words.number(last.usage.tokens)), ("completed", last.completed_at), *log)  # fmt: skip
         _, *parts = packet_words.sections(last)
         body = "\n\n".join(f"{name}\n" + "\n".join(f"- {item}" for item in items) for name, items in parts)

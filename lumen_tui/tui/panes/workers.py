@@ -324,7 +324,7 @@ class WorkersPane(Pane):
         facts = (
             ("status", status), ("role", spec.role),
             ("model", spec.model or "the role's own"), ("priority", spec.priority), ("by", spec.created_by),
-            ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("brain", row.brain),
+            ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("ran on", row.brain),
             ("tokens", words.number(row.usage.tokens)), ("used", progress_of(row.tail).words()),
             ("after", ", ".join(row.waits_for)),
             ("retry of", spec.retry_of),

@@ -73,7 +73,7 @@ def _went_wrong(run: ScheduledRun) -> bool:
 
 
 def _outcome(run: ScheduledRun) -> str:
-    return " ".join(part for part in (str(run.state), made_words(run)) if part)
+    return (": " if run.why else " ").join(part for part in (str(run.state), made_words(run)) if part)
 
 
 class ScheduleForm(FormScreen[AddSchedule]):

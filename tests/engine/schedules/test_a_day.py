@@ -159,7 +159,7 @@ def test_what_is_removed_is_settled_up_to_then(ground: Ground) -> None:
     ground.now = at("2026-10-24 15:30")
     ground.poll()
     [missed] = ground.runs("look")
-    assert (missed.count, missed.why) == (2, "nothing drove the schedule until it was removed")
+    assert (missed.count, missed.why) == (2, "not run in time before it was removed")
 
 
 def test_jitter_is_the_same_draw_whoever_looks(ground: Ground) -> None:

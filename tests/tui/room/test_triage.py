@@ -187,6 +187,15 @@ async def test_similar_ones_are_seen_first_and_can_be_left_out(desk: TriageFolde
         await room.until(lambda: desk.counted() == {"open": 7})
 
 
+async def test_the_same_tag_and_work_unit_alone_make_nothing_a_duplicate(desk: TriageFolder, open_room: Any) -> None:
+    for title in ("The header is cut", "Charts lack units"):
+        desk.add(title, tags=("bug",), wu="WU-042")
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "2 open" in room.text)
+        await room.pane("discoveries").focus().press("s")
+        await room.until(lambda: "1 of 2 marked" in room.text)
+
+
 @each_row(
     ("text", "fits"),
     [
