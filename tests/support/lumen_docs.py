@@ -23,6 +23,8 @@ TOUR = {
     "question": ("exclamation_mark j enter", "question"),
 }
 _TEXT = re.compile(r"<text[^>]*>(.*?)</text>")
+_PADDED = re.compile(r' x="([\d.]+)"([^>]*?) textLength="([\d.]+)"([^>]*)>((?:&#160;)*)([^<]*?)((?:&#160;)*)</text>')
+_CELL = 12.2  # pixels of one in Textual's pictures
 _SIZE = (120, 40)
 _SECONDS = 3.0  # of rest before a picture is taken: what is looked for meanwhile is on it
 
@@ -43,6 +45,18 @@ def letters_of_text(picture: str) -> str:
     return "".join("".join(line.split()) for line in lines)
 
 
+def placed(svg: str) -> str:
+    """Begin each text at its first letter: some viewers leave out the spaces before it, and the columns move."""
+
+    def letters(match: re.Match[str]) -> str:
+        left, between, length, behind, before, text, after = match.groups()
+        blanks = [part.count(";") for part in (before, after)]
+        x, wide = float(left) + blanks[0] * _CELL, float(length) - sum(blanks) * _CELL
+        return f' x="{x:g}"{between} textLength="{wide:g}"{behind}>{text}</text>' if text else match[0]
+
+    return _PADDED.sub(letters, svg)
+
+
 async def _draw() -> None:
     from lumen_gallery import gallery
     from lumen_quiet import rest
@@ -57,7 +71,7 @@ async def _draw() -> None:
                     await pilot.press(key)
                 await asyncio.sleep(_SECONDS)
                 await rest()
-                path_of(name).write_text(opened.named(app.export_screenshot(title="lumen-tui")))
+                path_of(name).write_text(placed(opened.named(app.export_screenshot(title="lumen-tui"))))
 
 
 def main() -> int:

@@ -112,8 +112,8 @@ def _json(request: Approval) -> str:
 
 
 def _ruled(text: str, width: int, look: Appearance) -> Line:
-    rule = Cell(look.shapes.rule * width, look.ink.faint, gap=1)
-    return line(width, (Cell(text, look.ink.heading, len(text)), rule) if text else (rule._replace(gap=0),))
+    rule = Cell(look.shapes.rule * max(0, width - len(text) - bool(text)), look.ink.faint, gap=bool(text))
+    return line(width, (Cell(text, look.ink.heading, len(text)), rule) if text else (rule,))
 
 
 def _risks(request: Approval, sandbox: SandboxView, width: int, look: Appearance) -> Iterator[Line]:
