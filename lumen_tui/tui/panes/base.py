@@ -55,6 +55,7 @@ class PaneFrame(Vertical):
     scope: ClassVar[str] = ""
     number: ClassVar[int] = 0
     name_shown: ClassVar[str] = ""
+    nothing_now: ClassVar[str] = ""  # what it says while it is empty, where no key in force is named in it
     nothing_then = ""  # of a moment in the past: what it says while it is empty
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class PaneFrame(Vertical):
 
     def empty_words(self) -> str:
         """Return what an empty pane says: what fills it, and the keys in force that do."""
-        return ""
+        return self.nothing_now
 
     def nothing_shown(self) -> str:
         """Return what it says while it is empty: now, or at a moment in the past."""

@@ -187,6 +187,7 @@ class DecayPane(Pane):
     """Pane 6. It looks at the present, or at where the operator has travelled (see `Travel`)."""
 
     scope, number, name_shown = DECAY, 6, "Decay"
+    nothing_now = "No decaying memories yet."
     filter_hint = "filter: words, !without, id:mem-, age:>30d since the last touch"
     BINDINGS: ClassVar[list[BindingType]] = bindings(DECAY, "screen.do")
 
@@ -204,9 +205,6 @@ class DecayPane(Pane):
         self.travel = Travel()
         self.outdated: Callable[[], None] | None = None  # called when the foresight must be asked for again
         self._foresight: Foresight | None = None
-
-    def empty_words(self) -> str:
-        return "No decaying memories yet."
 
     def compose(self) -> ComposeResult:
         yield self._head

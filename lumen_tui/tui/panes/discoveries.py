@@ -171,6 +171,7 @@ class DiscoveriesPane(Pane):
     """Pane 5."""
 
     scope, number, name_shown = DISCOVERIES, 5, "Discoveries"
+    nothing_now = "No open discoveries. Findings of workers appear here; from a shell: lumen-tui create"
     filter_hint = "filter: words, !without, lane:core tag:auth p:P1 wu:042 type:bug age:>7d"
     BINDINGS: ClassVar[list[BindingType]] = bindings(DISCOVERIES, "screen.do")
 
@@ -191,9 +192,6 @@ class DiscoveriesPane(Pane):
     def compose(self) -> ComposeResult:
         yield Heads(self)
         yield self._list
-
-    def empty_words(self) -> str:
-        return "No open discoveries. Findings of workers appear here; from a shell: lumen-tui create"
 
     def revision(self, revisions: Revisions) -> object:
         return revisions.nodes, revisions.problems  # the latter moves with the work units as well: their lanes

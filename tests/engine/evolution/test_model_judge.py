@@ -422,7 +422,7 @@ async def test_the_screen_says_who_turned_it_away_and_a_key_takes_it_over(
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: "Nothing learnt yet" in app.shown)
         await pilot.press("x")
-        await until(pilot, lambda: "Nothing was rejected yet" in app.shown)
+        await until(pilot, lambda: "No rejections yet" in app.shown)
         learn(near, session.path)
         app.sheet.loader.load()
         await until(pilot, lambda: f"by the {BY}" in app.shown and "the model that judges:" in app.shown)

@@ -271,10 +271,10 @@ async def test_the_help_of_a_form_lists_its_own_keys_and_carries_them_out(
         await room.press("question_mark")
         assert "Help" not in room.text, "a question mark is text where one types"
         await room.press("f1")
-        await room.until(lambda: "Help" in room.text and "Show the rarer fields" in room.text)
+        await room.until(lambda: "Help" in room.text and "Show the less common fields" in room.text)
         assert "Go to the next field." in room.text
         assert "Leave the room." not in room.text
-        await room.press(*"rarer", "enter")
+        await room.press(*"common", "enter")
         await room.until(lambda: "Help" not in room.text and "work unit" in room.text)
 
 

@@ -96,7 +96,7 @@ async def test_hunks_are_decided_one_by_one(room: Any, port: RemotePort, tmp_pat
         await until(pilot, lambda: mine.read_text() == _TEXT.replace("line 30\n", ""))
         await until(pilot, lambda: "2 of 3 hunks open" in app.shown)
         await pilot.press("a")
-        await until(pilot, lambda: "It was decided on" in app.shown)
+        await until(pilot, lambda: "Already decided" in app.shown)
         await pilot.press("n", "d")
         await until(pilot, lambda: "1 of 3 hunks open" in app.shown)
         await pilot.press("u")

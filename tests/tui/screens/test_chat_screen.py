@@ -59,7 +59,7 @@ def _happens(layout: Layout, *events: TaskEvent) -> None:
 async def test_what_is_typed_is_said_and_waits_where_no_engine_runs(room: Any, port: RemotePort) -> None:
     layout = Layout(port.root)
     async with room(_screen(port)) as (app, pilot):
-        await until(pilot, lambda: "Nothing was said yet" in app.shown)
+        await until(pilot, lambda: "No messages yet" in app.shown)
         await pilot.press(*"hi?", "enter")
         await until(pilot, lambda: "waits for the agent" in app.shown)
         (message,) = chats.read(layout).waiting
@@ -67,7 +67,7 @@ async def test_what_is_typed_is_said_and_waits_where_no_engine_runs(room: Any, p
         assert not app.screen.query_one("#say", Prose).text
         await pilot.press("ctrl+c")
         await until(pilot, lambda: not chats.read(layout).waiting)
-        await until(pilot, lambda: "Nothing was said yet" in app.shown)
+        await until(pilot, lambda: "No messages yet" in app.shown)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -147,7 +147,7 @@ async def test_a_new_conversation_begins_empty_and_only_when_nothing_is_answered
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "The agent is not answering." in app.shown)
         await pilot.press("ctrl+n")
-        await until(pilot, lambda: "Nothing was said yet" in app.shown)
+        await until(pilot, lambda: "No messages yet" in app.shown)
         assert chats.read(layout).turns and not chats.read(layout).current
         _turn(layout, 2, "Two", status="")
         await until(pilot, lambda: "turn 2 is answered" in app.shown)

@@ -164,7 +164,7 @@ async def test_its_page_has_the_whole_trail_and_opens_each_part(
         await until(pilot, lambda: isinstance(app.screen, UnitScreen) and "Draw the form" in app.shown)
         for group, text in (
             ("spec", "The page names"), ("tasks", "queued, researcher"), ("checkpoints", "Form drawn · progress: half"),
-            ("signals", "80 % done"), ("discoveries", "P1 Theme names differ"), ("accepted when", "nothing is written"),
+            ("signals", "80 % done"), ("discoveries", "P1 Theme names differ"), ("accepted when", "none written"),
         ):  # fmt: skip
             assert text in _line(app, group), group
         app.harmless()
