@@ -48,7 +48,7 @@ class Session:
         self.operator = operator
         self.store = Store(root)
         self.layout = self.store.layout
-        schema.heed(self.layout)
+        schema.heed(self.layout.schema)
 
     @property
     def now(self) -> float:

@@ -354,7 +354,7 @@ def _lease_of(layout: Layout) -> Lease:
 def _bring_up(store: Store, lease: Lease, log: EventLog, now: float) -> None:
     """Upgrade a folder of an earlier version and say so. Raise StoreError, with the lease given back."""
     try:
-        if schema.read_schema(store.layout).schema < STATE_SCHEMA:
+        if schema.read_schema(store.layout.schema).schema < STATE_SCHEMA:
             from lumen_tui.engine.upgrading import upgrade  # once in the life of a folder
 
             log.add(UPGRADING, f"{store.root} is of an earlier version: it is saved in backups/ first", now)

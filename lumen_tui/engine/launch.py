@@ -26,7 +26,7 @@ def start_engine(root: Path) -> subprocess.Popen[bytes]:
     Raise StoreError, as where a later version wrote the folder.
     """
     layout = Layout(root)
-    schema.heed(layout)
+    schema.heed(layout.schema)
     log = files.open_append(layout.engine_log)
     try:
         return subprocess.Popen(

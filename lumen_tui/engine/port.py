@@ -147,7 +147,8 @@ class RemotePort:
     @property
     def read_only(self) -> str:
         """Why nothing can be written, or the empty string."""
-        return self._read_only or distrust(self.root) or schema.heed(self._store.layout) or _unwritable(self.root)
+        later = schema.heed(self._store.layout.schema)
+        return self._read_only or distrust(self.root) or later or _unwritable(self.root)
 
     def snapshot(self) -> Snapshot:
         with self._turn:

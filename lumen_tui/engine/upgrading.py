@@ -52,9 +52,9 @@ class Upgrade(NamedTuple):
 
 def pending(layout: Layout) -> Upgrade | None:
     """Return the upgrade that the folder needs, None where it needs none. StoreError where a newer version wrote it."""
-    if reason := schema.heed(layout):
+    if reason := schema.heed(layout.schema):
         raise files.Refused(reason)
-    before = schema.read_schema(layout).schema
+    before = schema.read_schema(layout.schema).schema
     if before == STATE_SCHEMA:
         return None
     return Upgrade(before, tuple(step.summary for step in STEPS if step.to > before))
@@ -73,7 +73,7 @@ def upgrade(store: Store, now: float) -> Upgrade | None:
     with acting.acting_for(acting.ENGINE, acting.ENGINE, now):
         changed = [name for step in STEPS if step.to > due.before for name in step.change(store, now)]
     made = StateSchema(STATE_SCHEMA, __version__, times.iso(now), due.before, backup)
-    schema.write_schema(layout, made)
+    schema.write_schema(layout.schema, made)
     return due._replace(backup=backup, changed=tuple(changed))
 
 

@@ -83,7 +83,7 @@ class Desk:
         """
         from lumen_tui.actions.registry import perform
 
-        if reason := distrust(self.root) or schema.heed(self.store.layout):
+        if reason := distrust(self.root) or schema.heed(self.store.layout.schema):
             raise ActionError(reason)
         if request.verb in ANSWERS:
             _must_be_bound(who, request)

@@ -68,8 +68,8 @@ class Layout:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.schema = root / "schema.json"
         self.backups = root / "backups"  # what upgrades saved
+        self.schema = root / "schema.json"
         self.config = root / "lumen.toml"
         self.operator = root / "operator.toml"
         self.loop_state = root / "loop-state.json"
@@ -260,13 +260,13 @@ class Layout:
         new = not self.exists()
         existed = self.root.is_dir()
         seed = os.path.lexists(self.config)
-        from lumen_tui.storage import schema  # which knows the layout
+        from lumen_tui.storage import schema  # loads msgspec, which hot verbs go without
 
-        if reason := _unsafe_folder(self.root, within_reach=False) or schema.heed(self):
+        if reason := _unsafe_folder(self.root, within_reach=False) or schema.heed(self.schema):
             raise files.Refused(reason)
         directories.make_folder(self.root)
         if new and not set(os.listdir(self.root)).difference(_SEED):
-            schema.begin(self)
+            schema.begin(self.schema)
         if new:
             for name in _SEED:
                 directories.close_to_others(self.root / name)

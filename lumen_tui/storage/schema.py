@@ -6,18 +6,18 @@ then on the process writes nothing there, whichever verb, server or hook wants t
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from lumen_tui import STATE_SCHEMA, __version__
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.schema import FIRST, StateSchema, newer
 from lumen_tui.storage import files
-from lumen_tui.storage.layout import Layout
 
 
-def read_schema(layout: Layout) -> StateSchema:
+def read_schema(path: Path) -> StateSchema:
     """Return the record of a folder; of number 1 where there is none. Raise StoreError where it cannot be used."""
-    path = layout.schema
     try:
         data = files.read(path)
         return StateSchema(FIRST) if data is None else decode_safe(data, StateSchema)
@@ -28,24 +28,24 @@ def read_schema(layout: Layout) -> StateSchema:
         ) from error
 
 
-def heed(layout: Layout) -> str:
+def heed(path: Path) -> str:
     """Return why nothing may be written into the folder, and let all of this process's writing there fail with it.
 
     Empty where it may be written, as again after an older state was restored.
     """
     try:
-        reason = newer(read_schema(layout), str(layout.root))
+        reason = newer(read_schema(path), str(path.parent))
     except files.StoreError as error:
         reason = str(error)
-    files.seal(layout.root, reason)
+    files.seal(path.parent, reason)
     return reason
 
 
-def write_schema(layout: Layout, record: StateSchema) -> None:
+def write_schema(path: Path, record: StateSchema) -> None:
     """Say durably which version the folder is of. Raise StoreError."""
-    files.replace(layout.schema, msgspec.json.encode(record) + b"\n")
+    files.replace(path, msgspec.json.encode(record) + b"\n")
 
 
-def begin(layout: Layout) -> None:
+def begin(path: Path) -> None:
     """Say of a new folder that this version began it."""
-    write_schema(layout, StateSchema(STATE_SCHEMA, __version__))
+    write_schema(path, StateSchema(STATE_SCHEMA, __version__))

@@ -53,7 +53,7 @@ def new(tmp_path: Path) -> Path:
     store = Store(tmp_path / "state")
     store.layout.create()
     perform(store, SendSignal(message="of before"), by="ann", now=NOW)
-    schema.write_schema(store.layout, LATER)
+    schema.write_schema(store.layout.schema, LATER)
     return store.root
 
 
@@ -80,7 +80,7 @@ def run(root: Path, *words: str) -> int:
 def test_a_new_folder_is_of_this_version(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "state")
     layout.create()
-    assert schema.read_schema(layout) == StateSchema(STATE_SCHEMA, __version__)
+    assert schema.read_schema(layout.schema) == StateSchema(STATE_SCHEMA, __version__)
     assert pending(layout) is None
 
 
@@ -91,13 +91,13 @@ def test_an_engine_upgrades_after_a_backup_and_says_so(old: Path) -> None:
     )
     assert engine.returncode == 0, engine.stderr
     (event,) = [line for line in map(json.loads, engine.stdout.splitlines()) if line.get("kind") == "upgraded"]
-    record = schema.read_schema(Layout(old))
+    record = schema.read_schema(old / "schema.json")
     assert (record.schema, record.before) == (STATE_SCHEMA, 1)
     assert record.backup in event["text"]
     elsewhere = old.with_name("restored")
     restoring.restore(elsewhere, str(old / record.backup), "", "stamp")
     assert contents(elsewhere) == before
-    assert schema.read_schema(Layout(elsewhere)).schema == 1
+    assert schema.read_schema(elsewhere / "schema.json").schema == 1
     again = lumen(
         ["--engine-only", "--once", "--log-format", "jsonl", "--state", str(old)], env=dict(os.environ), cwd=old.parent
     )
@@ -143,9 +143,9 @@ def test_an_upgrade_that_is_killed_anywhere_is_made_again(
         shutil.rmtree(root)
         shutil.copytree(origin, root)
         killed += killed_before(call, root, lambda: upgrade(Store(root), NOW))
-        if schema.read_schema(Layout(root)).schema != STATE_SCHEMA:
+        if schema.read_schema(root / "schema.json").schema != STATE_SCHEMA:
             assert upgrade(Store(root), NOW + 1) is not None
-        record = schema.read_schema(Layout(root))
+        record = schema.read_schema(root / "schema.json")
         restoring.check_backup(str(root / record.backup))
         assert contents(root)["roles/scout.md"] == upgraded
         firsts = [path for path in (root / "backups").glob("*.tar.gz") if not path.name.startswith(".")]
@@ -245,10 +245,10 @@ def test_rubbish_in_its_place_stops_writing_and_says_how_to_go_on(new: Path, dat
 
 
 def test_a_restored_backup_takes_a_later_folder_back(new: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema.write_schema(Layout(new), StateSchema(STATE_SCHEMA))
+    schema.write_schema(new / "schema.json", StateSchema(STATE_SCHEMA))
     backup = new.with_name("back.tar.gz")
     assert run(new, "backup", str(backup)) == 0
-    schema.write_schema(Layout(new), LATER)
+    schema.write_schema(new / "schema.json", LATER)
     assert run(new, "signal", "refused") == 1
     assert run(new, "restore", str(backup), "--replace") == 0
     assert run(new, "signal", "taken") == 0

@@ -113,7 +113,7 @@ def run_restore(session: Session, args: Namespace) -> int:
         with restoring.nobody_at_work(session.layout):
             stamp = time.strftime(_STAMP, time.gmtime(session.now))
             manifest, before = restoring.restore(root, path, args.identity, stamp)
-        schema.heed(session.layout)  # which may be older than what was there
+        schema.heed(session.layout.schema)  # which may be older than what was there
         session.note("restore", f"the state of {manifest.at} was restored", "the earlier state is a folder of its own")
     if args.json:
         document({"restored": "" if args.dry_run else str(root), "before": before, **_facts(manifest)})

@@ -199,7 +199,7 @@ def _declare_doctor(commands: CommandGroup) -> None:
 def run_doctor(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.doctor.examine import examine
 
-    if reason := session.layout.absent() or (args.fix and schema.heed(session.layout)):
+    if reason := session.layout.absent() or (args.fix and schema.heed(session.layout.schema)):
         raise ActionError(reason)
     report = examine(session.store, now=session.now, fix=args.fix)
     tier, sandbox, tested = examined_sandbox(session, now=args.sandbox)

@@ -219,9 +219,9 @@ Check = Callable[[Layout, float, bool], Iterator[DoctorFinding]]
 
 def version(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report a folder that another version wrote: a newer one is not written into, an older one upgraded."""
-    if reason := schema.heed(layout):
+    if reason := schema.heed(layout.schema):
         yield DoctorFinding("version", "schema.json", reason)
-    elif (number := schema.read_schema(layout).schema) < STATE_SCHEMA:
+    elif (number := schema.read_schema(layout.schema).schema) < STATE_SCHEMA:
         fault = f"the folder is of an earlier version (state schema {number}, this version's is {STATE_SCHEMA})"
         hint = "the next engine upgrades it after a backup, as `lumen-tui upgrade` does"
         yield DoctorFinding("version", "schema.json", fault, hint, NOTE)
