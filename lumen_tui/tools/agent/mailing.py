@@ -27,7 +27,7 @@ _MOST_TO_ONE = 10  # messages to one address within a day (UTC), so that two pro
 
 class SendMailArguments(Struct, frozen=True, forbid_unknown_fields=True):
     to: Annotated[str, Meta(min_length=3, max_length=254, description="one address: bo@example.org")]
-    subject: Annotated[str, Meta(min_length=1, max_length=200)]
+    subject: Annotated[str, Meta(min_length=1, max_length=200, description="one line; a reply keeps its thread")]
     text: Annotated[str, Meta(min_length=1, max_length=20_000, description="plain text, as it is sent")]
     reply_to: Annotated[
         str, Meta(max_length=40, description="the id of a message that came in and is answered: eml-7f2kq0m3x9v1c")

@@ -129,8 +129,10 @@ def test_a_place_that_is_gone_or_too_far_back_is_told_and_then_it_goes_on(served
 
 
 def test_a_journal_that_is_rewritten_is_told_and_is_not_sent_again(served) -> None:
+    client = served.client()
     send(served, *"abc")
-    with stream(served.client()) as events:
+    until(lambda: len(client.get("/v1/signals").json()["signals"]) == 3)
+    with stream(client) as events:
         next(events)
         served.folder.store.signals.rewrite(lambda lines: list(lines)[1:])
         assert next(events).kind == "reset"

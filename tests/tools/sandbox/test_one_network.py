@@ -90,7 +90,7 @@ def test_nothing_of_it_stays_open_after_the_task(walled):
     serving(box)
     assert len(os.listdir("/proc/self/fd")) > before
     box.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before  # what earlier tests left may be collected meanwhile
 
 
 def test_where_it_cannot_be_entered_each_command_keeps_its_own(walled, monkeypatch):

@@ -85,9 +85,9 @@ async def test_a_running_time_moves_as_soon_as_a_task_starts(
     async with open_room(msgspec.structs.replace(busy_snapshot, tasks=ended)) as room:
         running = [task for task in busy_snapshot.tasks if task.status is Status.RUNNING]
         room.port.change(tasks=(*running, *ended))
-        await room.until(lambda: "0:40" in room.pane("workers").text)
+        await room.until(lambda: "0:41" in room.pane("workers").text)
         room.app.clock = lambda: NOW + 20
-        await room.until(lambda: "1:00" in room.pane("workers").text)
+        await room.until(lambda: "1:01" in room.pane("workers").text)
 
 
 async def test_the_words_below_the_workers_are_of_the_selected_task(open_room: Any) -> None:

@@ -25,7 +25,7 @@ from lumen_tui.tui.screens.relays import RelayScreen
 from lumen_tui.tui.screens.search import SearchScreen
 
 _NOW = 1_790_000_000.0
-_LOOKS = {"j k", "H", "w", "x", "/", "esc", "enter", "↑↓", "F3"}
+_LOOKS = {"j k", "H", "w", "x", "Z", "/", "esc", "enter", "↑↓", "F3"}
 
 
 def sheets(port: RemotePort, why: str) -> list[DetailScreen[Any]]:
