@@ -70,7 +70,10 @@ class Room(RoomScreen):
 
     def _wait(self) -> None:
         """Tick when the clock comes to a multiple of the pace: what turns, runs and is held changes in one frame."""
-        self._timer = self.set_timer(self._pace - self._host.clock() % self._pace, self._tick)
+        wait = self._pace - self._host.clock() % self._pace
+        if wait < self._pace / 10:  # it came a little early; and a timer of no length would never go off
+            wait += self._pace
+        self._timer = self.set_timer(wait, self._tick)
 
     def on_key(self, event: events.Key) -> None:
         """Run the operator's own command with this key, or tell where one went whose key moved with this version."""
