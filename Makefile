@@ -20,7 +20,10 @@ SANDBOXED := tests/worker tests/tools tests/actions/approvals tests/actions/fact
 WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without strace
 # Two more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
 WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( n < 7 ? n + 2 : 9 )))
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+AT_ONCE = -n $(WORKERS) --dist loadgroup
+PYTEST = $(BIN)/pytest $(AT_ONCE)
+# The few that failed beside all others are run once more by themselves, and named.
+TWICE = $(BIN)/python tests/support/lumen_again.py $(AT_ONCE)
 # What `make test` does side by side before the tests: mypy has one processor, and for each version its own cache.
 CHECKS := check types-3.12 types-3.13 bytecode
 SUITE := @modelcontextprotocol/conformance@0.1.16
@@ -75,11 +78,11 @@ demo-data: $(STAMP) ## record that work again: an engine, workers and verbs for 
 
 test: $(STAMP) ## all checks and all tests; ends with the sandbox tier it ran on and what is missing here
 	@$(MAKE) --no-print-directory -j $(words $(CHECKS)) $(CHECKS)
-	$(PYTEST) $(ARGS)
+	$(TWICE) $(ARGS)
 
 bare: $(STAMP) ## the tests of workers and the sandbox as on a machine without bubblewrap and strace, then without Landlock, too
-	$(WITHOUT) -- $(PYTEST) $(SANDBOXED) $(ARGS)
-	$(WITHOUT) --no-landlock -- $(PYTEST) $(SANDBOXED) $(ARGS)
+	$(WITHOUT) -- $(TWICE) $(SANDBOXED) $(ARGS)
+	$(WITHOUT) --no-landlock -- $(TWICE) $(SANDBOXED) $(ARGS)
 
 sweeps: $(STAMP) ## every point of the fault sweeps, of which `make test` takes a sample; prints a table
 	LUMEN_FULL=1 $(PYTEST) -m sweep --timeout 3600 $(ARGS)

@@ -57,7 +57,7 @@ async def test_a_task_is_begun_followed_and_comes_home(home, serve, issuer):
         answer = await engine.ask("attic", Look(task_id, 1, copier.seq, 5.0))
         copier.take(answer.frames)
         alive = answer.state.alive
-    there = next((serve()._folder.root / "tasks" / task_id).glob("1/state/tasks/*"))
+    there = serve()._folder.root / "tasks" / task_id / "1/state/tasks" / task_id
     assert sent_home(home.layout.task(task_id)) == sent_home(there)
     assert b'"done"' in (home.layout.task(task_id) / "exit.json").read_bytes()
 

@@ -21,7 +21,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.mcp.inspection import inspect_server
 
 pytestmark = pytest.mark.usefixtures("sandbox")
-SMALL = Path(__file__).parents[1] / "tools" / "mcp" / "server.py"
+SMALL = (Path(__file__).parents[1] / "tools" / "mcp" / "server.py").read_text()  # a sandbox may not show the file
 KEY = "sk-ant-0123456789abcdef"
 CLERK = """+++
 purpose = "p"
@@ -103,7 +103,7 @@ def test_a_server_ends_with_a_worker_that_is_killed(make_task, server, tmp_path)
     mark = f"mark-{tmp_path.name}-{os.getpid()}"
     server.script = [("call_tool", {"name": "small__hang", "arguments": {}})]
     task = make_task("anything", role="clerk")
-    give(task.layout, "clerk", small=[sys.executable, str(SMALL), mark])
+    give(task.layout, "clerk", small=[sys.executable, "-c", SMALL, mark])
     until(lambda: not running(mark))
     worker = task.start(warm=True, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=server.url)
     until(lambda: task.kinds("call") and running(mark), task.instead)
@@ -118,7 +118,7 @@ def test_a_call_that_a_kill_cut_off_may_have_happened_and_is_not_made_again(make
     environ = {"SERVER_LOG": str(log), "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
     server.script = [("call_tool", {"name": "small__hang", "arguments": {}}), ("write_result", {"text": "ok"})]
     task = make_task("anything", role="clerk")
-    give(task.layout, "clerk", log=log, small=[sys.executable, str(SMALL)])
+    give(task.layout, "clerk", log=log, small=[sys.executable, "-c", SMALL])
     worker = task.start(warm=True, **environ)
     until(lambda: calls_in(log), task.instead)
     os.kill(worker.pid, signal.SIGKILL)

@@ -15,6 +15,7 @@ import time
 
 from msgspec import Struct
 
+import lumen_tui
 from lumen_tui.tools.files.opening import is_below, is_below_any
 from lumen_tui.tools.sandbox.disks import MIB, PRIVATE_TMP
 from lumen_tui.tools.sandbox.policy import Policy
@@ -77,7 +78,8 @@ def _tmpfs(folder: str, size: int) -> list[str]:
 
 def _read_only_in_tmp(policy: Policy, cwd: str) -> list[str]:
     """Return what must be visible in the private /tmp: the folder in which the command starts, and programs."""
-    candidates = [cwd, *policy.shown, sys.prefix, sys.base_prefix, *os.environ.get("PATH", "").split(os.pathsep)]
+    own = (os.path.dirname(lumen_tui.__file__), sys.prefix, sys.base_prefix)  # a checkout may be there itself
+    candidates = [cwd, *policy.shown, *own, *os.environ.get("PATH", "").split(os.pathsep)]
     return [
         path
         for path in dict.fromkeys(map(os.path.realpath, candidates))

@@ -48,7 +48,7 @@ class Served:
 
 def configure(state: Store, name: str = "small", *ways: str, **settings: Any) -> None:
     """Write a server into lumen.toml."""
-    table = {"command": [sys.executable, str(SERVER), *ways], "risk": "low", **settings}
+    table = {"command": [sys.executable, "-c", SERVER.read_text(), *ways], "risk": "low", **settings}
     if "url" in settings:
         del table["command"]
     whole = tomllib.loads(state.layout.config.read_text()) if state.layout.config.exists() else {}
