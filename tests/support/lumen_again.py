@@ -32,7 +32,8 @@ def main(arguments: list[str]) -> int:
     failed = sorted(_GROUP.sub("", name) for name in json.loads(FAILED.read_bytes())) if code == _SOME_FAILED else []
     if not 0 < len(failed) <= MOST:
         return code
-    print(f"\nonce more, by themselves: {', '.join(failed)}\n", flush=True)
+    sys.stdout.write(f"\nonce more, by themselves: {', '.join(failed)}\n\n")
+    sys.stdout.flush()
     return subprocess.call([pytest, "-vv", *failed])
 
 
