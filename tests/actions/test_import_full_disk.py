@@ -76,6 +76,7 @@ def in_child(act: Callable[[], None]) -> str:
         return pipe.read().decode()
 
 
+@pytest.mark.fault("R5", "an import onto a full disk")
 def test_undo_takes_back_what_came_before_the_disk_was_full(small_disk: Path, tmp_path: Path, sampled) -> None:
     source = project(tmp_path)
     Layout(tmp_path / "whole").create()
@@ -105,6 +106,7 @@ def test_undo_takes_back_what_came_before_the_disk_was_full(small_disk: Path, tm
     assert len(stopped) > 2, "the disk was full at different places"
 
 
+@pytest.mark.fault("R5", "an import onto a full disk")
 def test_a_disk_that_is_full_from_the_first_takes_nothing(small_disk: Path, tmp_path: Path) -> None:
     root = small_disk / "state"
     Layout(root).create()

@@ -99,12 +99,16 @@ async def test_an_engine_for_one_task_gives_the_main_agent_no_turn(world):
     assert (await world.beat()).loop == 1
 
 
+@pytest.mark.fault("R9", "a second engine on one folder, a killed one, a frozen one")
+@pytest.mark.threat("S15", "an engine that is not the one; processes with a number used again")
 async def test_a_second_engine_is_refused(world):
     world.engine()
     with pytest.raises(EngineBusy):
         Engine.open(world.root, world.clock)
 
 
+@pytest.mark.fault("R9", "a second engine on one folder, a killed one, a frozen one")
+@pytest.mark.threat("S15", "an engine that is not the one; processes with a number used again")
 async def test_each_takeover_has_a_higher_epoch_and_beats_go_on_counting(world):
     await world.beat()
     first = read_json(world.layout.heartbeat, Heartbeat)
@@ -114,6 +118,7 @@ async def test_each_takeover_has_a_higher_epoch_and_beats_go_on_counting(world):
     assert (second.epoch, second.beat) == (first.epoch + 1, first.beat + 1)
 
 
+@pytest.mark.fault("R10", "an engine killed while workers run; numbers of processes used again")
 async def test_a_running_worker_is_adopted_after_a_crash_and_collected_once(world, tmp_path):
     slow = world.task("Run a slow thing", role="builder")
     folder = world.layout.task(slow)
@@ -150,6 +155,7 @@ def hold_as_worker(folder, now: float):
     return child
 
 
+@pytest.mark.fault("R10", "an engine killed while workers run; numbers of processes used again")
 async def test_a_lost_worker_is_tried_again_where_it_only_reads_and_then_given_up(world):
     task_id = world.task()
     folder = world.layout.task(task_id)
@@ -163,6 +169,7 @@ async def test_a_lost_worker_is_tried_again_where_it_only_reads_and_then_given_u
     assert world.status(task_id) in ("running", "done")
 
 
+@pytest.mark.fault("R10", "an engine killed while workers run; numbers of processes used again")
 async def test_a_lost_builder_is_never_run_twice(world):
     task_id = world.task("Change something", role="builder")
     folder = world.layout.task(task_id)
@@ -287,6 +294,7 @@ async def test_a_loop_cut_off_after_its_packet_is_completed_and_never_repeated(w
     assert world.layout.wake_state.exists()
 
 
+@pytest.mark.fault("R8", "a clock that jumps under an engine: no beat repeated, nothing archived")
 async def test_missed_beats_are_recorded_and_not_replayed(world):
     await world.beat()
     world.engine().sleep(world.clock.now(), world.clock.now() + 300)
@@ -297,6 +305,7 @@ async def test_missed_beats_are_recorded_and_not_replayed(world):
     assert [event.data["missed"] for event in missed] == [9]
 
 
+@pytest.mark.fault("R8", "a clock that jumps under an engine: no beat repeated, nothing archived")
 async def test_a_jump_of_the_clock_is_an_event(world):
     await world.beat()
     world.clock.wall += 7200
@@ -305,6 +314,7 @@ async def test_a_jump_of_the_clock_is_an_event(world):
     assert "clock_jump" in kinds(world)
 
 
+@pytest.mark.fault("R11", "the state folder removed, replaced or read-only under way")
 async def test_a_replaced_state_folder_stops_the_engine_before_it_writes(world):
     await world.beat()
     world.root.rename(world.root.with_name("moved"))

@@ -23,6 +23,7 @@ def told(world) -> list[str]:
     return [one.text for one in found if one.need is Need.ENGINE]
 
 
+@pytest.mark.fault("R3", "an engine that cannot read or write goes on degraded and says so")
 async def test_a_beat_that_fails_is_told_in_the_heartbeat_until_one_succeeds(world):
     engine = world.engine()
     elsewhere = world.root.parent / "elsewhere.jsonl"
@@ -42,6 +43,7 @@ async def test_a_beat_that_fails_is_told_in_the_heartbeat_until_one_succeeds(wor
     assert told(world) == []
 
 
+@pytest.mark.fault("R3", "an engine that cannot read or write goes on degraded and says so")
 async def test_a_degraded_engine_needs_a_person(world):
     engine = world.engine()
     engine.trouble = "memory/memory.jsonl cannot be read"
@@ -70,6 +72,7 @@ def _can_be_kept_out() -> bool:
         return False
 
 
+@pytest.mark.fault("R3", "an engine that cannot read or write goes on degraded and says so")
 @pytest.mark.skipif(not _can_be_kept_out(), reason="nothing keeps this user out of a file")
 def test_a_closed_journal_degrades_the_engine_and_does_not_end_it(world):
     world.layout.memory.write_bytes(b"{}\n")
@@ -102,6 +105,7 @@ def test_a_command_that_cannot_be_done_is_answered_so_and_holds_up_none_behind_i
     assert receipts(world) == {refused: False, other: True}
 
 
+@pytest.mark.fault("R3", "an engine that cannot read or write goes on degraded and says so")
 def test_no_command_is_lost_while_no_answer_can_be_written(world):
     engine = world.engine()
     commands = engine.commands

@@ -102,6 +102,7 @@ def kill(site: Site, who: str) -> None:
         site.start()
 
 
+@pytest.mark.fault("R13", "a task killed at each of its steps: worker, engine or both")
 @pytest.mark.sweep(most=3)
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
 @pytest.mark.parametrize("who", WHO)
@@ -122,6 +123,7 @@ def test_killed_within_a_call(make: Make, kind: str, who: str, step: int) -> Non
     assert_booked_once(site)
 
 
+@pytest.mark.fault("R13", "a task killed at each of its steps: worker, engine or both")
 @pytest.mark.sweep(most=3)
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
 @pytest.mark.parametrize("who", WHO)
@@ -161,6 +163,7 @@ def assert_booked_once(site: Site) -> None:
     ledger.close()
 
 
+@pytest.mark.fault("R13", "a task killed at each of its steps: worker, engine or both")
 def test_a_disk_that_fills_up_under_an_answer_lets_nothing_be_done_that_is_not_on_record(make: Make, api: Any) -> None:
     site, model = make("http", hold=4)
     site.start()

@@ -57,6 +57,7 @@ async def test_no_task_takes_one_with_it_into_the_archive(world) -> None:
     assert list(world.layout.archive.rglob("*.tmp")) == []
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_the_doctor_finds_nothing_wrong_after_an_engine(tmp_path: Path, umask: int) -> None:
     root = tmp_path / "state"

@@ -91,6 +91,7 @@ def test_the_engine_runs_a_task_that_comes_while_it_sleeps(root, engine):
     until(lambda: Layout(root).loop_state.exists())
 
 
+@pytest.mark.fault("R10", "an engine killed while workers run; numbers of processes used again")
 def test_kill_9_while_a_worker_runs_adopts_it_and_collects_its_result_once(root, engine, tmp_path):
     first = engine()
     many = endless(tmp_path / "many")
@@ -109,6 +110,7 @@ def test_kill_9_while_a_worker_runs_adopts_it_and_collects_its_result_once(root,
     assert [json.loads(line)["kind"] for line in lines].count("started") == 1
 
 
+@pytest.mark.fault("R9", "a second engine on one folder, a killed one, a frozen one")
 def test_a_second_engine_ends_at_once_and_says_who_drives(root, engine):
     child = engine()
     second = run(root, "--engine-only")
@@ -151,6 +153,7 @@ def test_without_a_terminal_the_room_says_what_to_use_instead(root):
     assert "--engine-only" in found.stderr and "run" in found.stderr
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 def test_a_folder_that_others_may_write_is_refused(root):
     root.chmod(0o777)
     found = run(root, "--engine-only", "--once")
@@ -159,6 +162,7 @@ def test_a_folder_that_others_may_write_is_refused(root):
     root.chmod(0o700)
 
 
+@pytest.mark.fault("R11", "the state folder removed, replaced or read-only under way")
 def test_a_removed_state_folder_ends_the_engine_and_is_not_made_again(root, engine, tmp_path):
     child = engine()
     root.rename(tmp_path / "moved")
@@ -166,6 +170,7 @@ def test_a_removed_state_folder_ends_the_engine_and_is_not_made_again(root, engi
     assert not root.exists()
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 def test_no_key_reaches_a_worker_of_the_offline_provider(root):
     secret = "sk-ant-" + "a" * 40
     found = run(root, "run", "Disk usage of /etc", OPENAI_API_KEY=secret)
@@ -173,3 +178,30 @@ def test_no_key_reaches_a_worker_of_the_offline_provider(root):
     for path in root.rglob("*"):
         if path.is_file():
             assert secret.encode() not in path.read_bytes()
+
+
+def _listening(pid: int) -> list[str]:
+    """The sockets on which a process or its zygote listens: TCP and UDP of both kinds, and UNIX ones with a name."""
+    processes = [pid, *(int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+    nodes = {
+        os.readlink(link) for each in processes for link in Path(f"/proc/{each}/fd").iterdir() if link.is_symlink()
+    }
+    found = []
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if f"socket:[{fields[9]}]" in nodes:
+                found.append(f"{table} {fields[1]}")
+    for line in Path(f"/proc/{pid}/net/unix").read_text().splitlines()[1:]:
+        fields = line.split()
+        if f"socket:[{fields[6]}]" in nodes and len(fields) > 7:
+            found.append(f"unix {fields[7]}")
+    return found
+
+
+@pytest.mark.threat("S9", "an engine and its zygote listen on no port and no named socket")
+def test_an_engine_listens_nowhere(root, engine):
+    child = engine()
+    task_id = new_task(root, "What are the 3 largest files in /etc?")
+    until(lambda: ended(root, task_id) == ["done"])
+    assert _listening(child.pid) == []

@@ -130,6 +130,7 @@ def test_roles_name_tools_as_they_are_called_now(tmp_path: Path, capsys: pytest.
     assert (action["verb"], action["changes"][0]["key"]) == ("role.adjust", "scout")
 
 
+@pytest.mark.fault("R1", "SIGKILL at each step of a backup, a restore and an upgrade")
 def test_an_upgrade_that_is_killed_anywhere_is_made_again(
     tmp_path: Path, sampled: Callable[[list[int], int], list[int]]
 ) -> None:

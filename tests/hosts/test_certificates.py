@@ -21,17 +21,20 @@ def test_a_message_says_whose_word_it_is(issuer):
     assert (attic.signer.name, attic.signer.kind) == ("attic", HOST)
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 def test_a_host_is_not_obeyed_as_if_it_were_the_engine(issuer):
     attic, cellar = issuer.give("attic"), issuer.give("cellar")
     with pytest.raises(BadCertificate, match="host cellar speaks as if it were the engine"):
         attic.open(cellar.seal(b"begin"), ENGINE, NOW)
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 def test_a_certificate_of_another_authority_is_refused(issuer, forger):
     with pytest.raises(BadCertificate, match="certificate of engine is of another authority"):
         issuer.give("attic").open(forger.engine().seal(b"begin"), ENGINE, NOW)
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 def test_a_host_certificate_signs_no_other(issuer, tmp_path):
     """The file of a host has a key: what that signs is not the authority's word."""
     thief = Authority(tmp_path / "thief")
@@ -44,6 +47,7 @@ def test_a_host_certificate_signs_no_other(issuer, tmp_path):
         issuer.give("cellar").open(stolen.seal(b"begin"), ENGINE, NOW)
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 @pytest.mark.parametrize("part", ["certificate", "body", "signature"])
 def test_a_message_that_was_changed_is_refused(issuer, part):
     engine, attic = issuer.engine(), issuer.give("attic")
@@ -56,6 +60,7 @@ def test_a_message_that_was_changed_is_refused(issuer, part):
             attic.open(sealed, ENGINE, NOW)
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 def test_a_signature_goes_with_its_own_certificate_only(issuer):
     engine, other = issuer.engine(), issuer.give("second", ENGINE)
     message = msgspec.msgpack.decode(engine.seal(b"begin"), type=Sealed)
@@ -65,6 +70,7 @@ def test_a_signature_goes_with_its_own_certificate_only(issuer):
         issuer.give("attic").open(msgspec.msgpack.encode(mixed), ENGINE, NOW)
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 @pytest.mark.parametrize("rubbish", [b"", b"\xff" * 50, b"\x93\xc4\x00\xc4\x00\xc4\x00", b"[]", b"\x80"])
 def test_rubbish_is_no_message(issuer, rubbish):
     with pytest.raises(BadCertificate):

@@ -137,6 +137,7 @@ async def test_a_host_that_took_the_name_of_another_is_found_out(cluster):
             await hosts.caller.ask("attic", Describe())
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 async def test_a_certificate_of_another_authority_joins_nothing(cluster, forger):
     async with cluster() as hosts:
         with pytest.raises(NoHost):
@@ -172,6 +173,7 @@ OPERATIONS = ("run", "run_function", "update_data", "plugin-add", "register_work
 OPERATIONS += ("register_scheduler_plugin", "actor_execute", "terminate", "restart", "retire_workers", "identity")
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 @pytest.mark.parametrize("operation", OPERATIONS)
 async def test_the_certificate_of_a_host_runs_nothing_on_another_or_on_the_scheduler(cluster, tmp_path, operation):
     mark = tmp_path / "ran"
@@ -188,6 +190,7 @@ async def test_the_certificate_of_a_host_runs_nothing_on_another_or_on_the_sched
         assert (await hosts.caller.ask("attic", Describe())).facts.name == "attic"
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 async def test_the_certificate_of_a_host_is_no_client_of_dask(cluster, tmp_path):
     mark = tmp_path / "ran"
     async with cluster() as hosts:
@@ -209,6 +212,7 @@ async def test_no_module_is_looked_for_where_dask_keeps_scratch_files(cluster):
             assert Path(server.local_directory).is_relative_to(hosts.root)
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 async def test_what_a_host_sends_is_not_unpickled(cluster, tmp_path):
     mark = tmp_path / "ran"
     async with cluster() as hosts:

@@ -108,6 +108,7 @@ def test_a_journal_that_was_put_aside_is_replaced_here_too(attempt):
     assert sent_home(attempt.home) == sent_home(attempt.folder)
 
 
+@pytest.mark.fault("R1", "SIGKILL before each write of mail, schedules and what hosts send")
 def test_a_launcher_killed_before_any_of_its_writes_loses_and_repeats_nothing(attempt, sampled):
     for number in range(1, STEPS + 1):
         attempt.step(number)
@@ -124,6 +125,7 @@ def test_a_launcher_killed_before_any_of_its_writes_loses_and_repeats_nothing(at
         assert sent_home(attempt.home) == sent_home(attempt.folder)
 
 
+@pytest.mark.fault("R1", "SIGKILL before each write of mail, schedules and what hosts send")
 def test_a_proxy_killed_before_any_of_its_writes_takes_everything_in_once(attempt, sampled):
     for number in range(1, STEPS + 1):
         attempt.step(number)
@@ -196,6 +198,7 @@ FOREIGN = [
 ]
 
 
+@pytest.mark.threat("S5", "names from a skill, a message and a change list that lead out")
 @pytest.mark.parametrize("name", [*FOREIGN, "", "outputs/1.txt\n", "exit.json\0"])
 def test_a_host_writes_no_other_file(attempt, name):
     with pytest.raises(BadFrame, match="a file that no worker writes"):
@@ -204,6 +207,7 @@ def test_a_host_writes_no_other_file(attempt, name):
     assert sorted(path.name for path in attempt.home.iterdir()) == []
 
 
+@pytest.mark.threat("S5", "names from a skill, a message and a change list that lead out")
 def test_an_order_brings_no_other_file():
     inside = "spec.json", "run.1.json", "claim.2.json", "steps.1.jsonl", "outputs/1.txt", *JOURNALS, *RECORDS
     good = [*(f"tasks/tsk-a/{name}" for name in inside), "roles/doer.md", "prompts/worker.md", "work/WU-001.md"]

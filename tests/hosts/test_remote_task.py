@@ -235,5 +235,6 @@ async def test_a_worker_is_told_to_end_and_to_rest_and_nothing_else(home, host, 
     assert read_json(task.folder / "exit.json", Exit).reason == "enough"
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 async def test_no_key_is_in_an_order(home, server):
     assert b"sk-ant" not in msgspec.msgpack.encode(home.order(home.task("anything")))

@@ -135,6 +135,7 @@ async def test_an_attempt_that_is_over_is_not_begun_again_though_the_host_has_it
     await engine.ask("attic", End(task_id, 2, "the test is over"))
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 async def test_only_the_engine_is_obeyed(home, host, serve, issuer, forger):
     service, task_id = serve(), home.task()
     order = Begin(home.order(task_id))
@@ -152,6 +153,7 @@ async def test_a_request_for_another_host_is_not_carried_out(home, host, serve, 
     assert host.attempts(task_id) == []
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 async def test_a_host_does_not_answer_in_the_name_of_another(serve, issuer):
     """The way leads to another host, which says what the one asked would say."""
     engine, cellar = issuer.engine(), issuer.give("cellar")
@@ -165,6 +167,7 @@ async def test_a_host_does_not_answer_in_the_name_of_another(serve, issuer):
         await HostCaller(engine, SystemClock(), send).ask("attic", Describe())
 
 
+@pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")
 async def test_an_old_answer_is_no_answer(serve, issuer):
     service, kept = serve(), []
 

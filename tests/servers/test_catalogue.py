@@ -84,6 +84,7 @@ def test_an_unknown_operation_is_named_and_no_verb_is_reached_by_its_own_name(co
         assert fault(connected.counter.invoke, who, name, {}) is Fault.UNKNOWN
 
 
+@pytest.mark.threat("S3", "orders in files, results, signals, relays, mail and chat are data")
 def test_what_a_program_does_is_its_own_and_never_an_order(connected) -> None:
     task_id = connected.call("create_task", objective="List the largest files", folder="/tmp")["target"]
     task = connected.call("read_task", task_id=task_id)
@@ -112,6 +113,7 @@ def test_an_order_of_the_operator_is_not_cancelled_by_a_program(connected) -> No
     assert "asked to cancel" in connected.call("cancel_task", task_id=own, reason="no longer needed")["summary"]
 
 
+@pytest.mark.threat("S10", "floods of signals, requests, messages and calls")
 def test_a_program_has_a_bounded_number_of_open_tasks(connected) -> None:
     for number in range(20):
         connected.call("create_task", objective=f"Task {number}")
@@ -136,6 +138,7 @@ def test_the_inbox_of_a_program_is_its_own(connected) -> None:
     assert len(connected.call("inbox", name="another")["signals"]) == 1
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_a_call_is_answered_once_by_its_hash_and_only_with_the_scope(connected, asked) -> None:
     request: Approval = asked()
     (shown,) = connected.call("list_approvals")["waiting"]
@@ -153,6 +156,7 @@ def test_a_call_is_answered_once_by_its_hash_and_only_with_the_scope(connected, 
     assert approvals.decision(connected.layout, request.id) == decided
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_an_answer_after_the_time_is_over_denies(connected, asked) -> None:
     request: Approval = asked()
     connected.folder.now = request.expires + 1
@@ -162,6 +166,7 @@ def test_an_answer_after_the_time_is_over_denies(connected, asked) -> None:
     assert decided and not decided.allowed
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_an_answer_to_a_question_is_the_programs_word(connected, asked) -> None:
     request: Approval = asked(question="Which port?", options=("80", "8080"))
     answer = {"id": request.id, "hash": request.hash, "answer": "2"}
@@ -172,6 +177,7 @@ def test_an_answer_to_a_question_is_the_programs_word(connected, asked) -> None:
     assert fault(connected.call, "answer_question", APPROVE, **answer) is Fault.REFUSED
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_hostile_text_comes_out_safe(connected) -> None:
     connected.folder.do("node.create", content="a\x1b]52;c;aGk=\x07b\u202ec\u200bd")
     (node,) = connected.call("list_discoveries")["discoveries"]
@@ -181,6 +187,7 @@ def test_hostile_text_comes_out_safe(connected) -> None:
     assert "\x1b" not in signal["message"]
 
 
+@pytest.mark.threat("S10", "floods of signals, requests, messages and calls")
 def test_a_flood_is_held_back_by_scope_and_lets_up(connected) -> None:
     sent = 0
     with pytest.raises(OperationError) as refused:
@@ -193,6 +200,7 @@ def test_a_flood_is_held_back_by_scope_and_lets_up(connected) -> None:
     assert connected.call("send_signal", message="again")["target"]
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 def test_a_folder_that_others_can_write_is_not_acted_in(connected) -> None:
     connected.folder.root.chmod(0o777)
     assert fault(connected.call, "send_signal", message="x") is Fault.REFUSED
@@ -214,6 +222,7 @@ HOSTILE = [
 PLAIN = ["", "plain", "two\nlines", 'said "so"', "back\\slash", "\\n", '\\"', "tab\there", "Grüße, ↑", "\\\\n\\\\"]
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 @pytest.mark.parametrize("text", [*HOSTILE, *PLAIN], ids=ascii)
 def test_what_is_answered_is_safe_however_it_is_found_to_be(text: str) -> None:
     document = {"text": text, "list": [text, {text: text}], "number": 5, "none": None}

@@ -296,6 +296,7 @@ def test_a_client_that_breaks_off_ends_the_server_and_what_it_wrote_is_whole(sta
     assert len(folder.layout.archival.read_text().splitlines()) == 2
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 def test_scopes_of_the_command_line_hold_and_no_secret_reaches_the_log(start) -> None:
     reader = start("--scope", "read")
     names = [tool["name"] for tool in reader.modern("tools/list")["tools"]]

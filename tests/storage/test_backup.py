@@ -214,6 +214,7 @@ def test_members_that_the_manifest_does_not_list_are_not_restored(root: Path) ->
     assert not (root.with_name("new") / "work" / "WU-666.md").exists()
 
 
+@pytest.mark.fault("R1", "SIGKILL at each step of a backup, a restore and an upgrade")
 def test_killed_at_every_step_of_a_backup_there_is_the_whole_file_or_none(root: Path, sampled) -> None:
     path = root.with_name("killed.tar.gz")
 
@@ -233,6 +234,7 @@ def test_killed_at_every_step_of_a_backup_there_is_the_whole_file_or_none(root: 
         assert contents(root) == before
 
 
+@pytest.mark.fault("R1", "SIGKILL at each step of a backup, a restore and an upgrade")
 def test_killed_at_every_step_of_a_restore_the_folder_is_whole_and_nothing_is_lost(root: Path, sampled) -> None:
     path = backed_up(root)
     old = contents(root)

@@ -4,11 +4,13 @@ import os
 import random
 from pathlib import Path
 
+import pytest
 from lumen_until import until
 
 WRITERS, EACH = 8, 300
 
 
+@pytest.mark.fault("R6", "writers beside rewrites, killed at random")
 def test_eight_writers_lose_nothing_while_another_rewrites(crowd, look, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     rewriter = crowd.start("rewrite", str(path))
@@ -23,6 +25,7 @@ def test_eight_writers_lose_nothing_while_another_rewrites(crowd, look, tmp_path
     assert crowd.acknowledged().count("rewritten") > 3
 
 
+@pytest.mark.fault("R6", "writers beside rewrites, killed at random")
 def test_each_writer_finds_its_lines_in_its_order(crowd, look, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     for name in "abc":
@@ -32,6 +35,7 @@ def test_each_writer_finds_its_lines_in_its_order(crowd, look, tmp_path: Path) -
         assert [i for i in look(path).ids if i.startswith(name)] == [f"{name}-{n}" for n in range(50)]
 
 
+@pytest.mark.fault("R6", "writers beside rewrites, killed at random")
 def test_killed_writers_take_nothing_acknowledged_with_them(crowd, look, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     dice = random.Random(7)  # noqa: S311 - chance, not secrecy
@@ -54,6 +58,7 @@ def test_killed_writers_take_nothing_acknowledged_with_them(crowd, look, tmp_pat
     assert len(found.damaged) <= 30 + 6
 
 
+@pytest.mark.fault("R6", "writers beside rewrites, killed at random")
 def test_a_killed_rewriter_leaves_the_old_file_or_the_new(crowd, look, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     assert crowd.run("append", str(path), "old", "200") == 0

@@ -104,6 +104,7 @@ def test_a_limit_gives_whole_lines_and_in_the_end_all_of_them(path: Path) -> Non
     assert lines(Follower(path), MIB) == content
 
 
+@pytest.mark.fault("R7", "lines without end, of odd bytes, of a hundred megabytes")
 @pytest.mark.parametrize(
     "oddity",
     [b"", b"\r", b"\x00" * 5000, b"\xff\xfe\xc3(", b"\xef\xbb\xbf{}", b"[" * 100_000, b'{"id":1e400}', b"\x1b]52;c;"],
@@ -120,6 +121,7 @@ def test_windows_line_ends_stay_with_their_line(path: Path) -> None:
     assert list(Journal(path).lines()) == [b"a\r", b"b\r"]
 
 
+@pytest.mark.fault("R7", "lines without end, of odd bytes, of a hundred megabytes")
 @pytest.mark.parametrize("length", [MIB + 2, 3 * MIB, 3 * MIB + 7])
 def test_an_overlong_line_is_passed_over_and_named(path: Path, length: int) -> None:
     path.write_bytes(b"before\n" + b"x" * length + b"\nafter\nlast\n")
@@ -130,6 +132,7 @@ def test_an_overlong_line_is_passed_over_and_named(path: Path, length: int) -> N
     assert follower.offset == path.stat().st_size
 
 
+@pytest.mark.fault("R7", "lines without end, of odd bytes, of a hundred megabytes")
 def test_an_overlong_tail_waits_for_its_end(path: Path) -> None:
     path.write_bytes(b"x" * 2 * MIB)
     follower = Follower(path)
@@ -139,6 +142,7 @@ def test_an_overlong_tail_waits_for_its_end(path: Path) -> None:
     assert lines(follower) == [b"after"]
 
 
+@pytest.mark.fault("R7", "lines without end, of odd bytes, of a hundred megabytes")
 def test_a_line_of_a_hundred_megabytes_costs_little_memory(crowd, path: Path) -> None:
     with open(path, "wb") as file:
         file.write(b"before\n")

@@ -113,9 +113,13 @@ class JournalMachine(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
+EXAMPLES = 400 if lumen_sweeps.FULL else 40
 TestJournal = pytest.mark.sweep(JournalMachine.TestCase)
+TestJournal = pytest.mark.fault(
+    "R14", "random acts on a journal with crashes, beside a model of it", attempts=EXAMPLES
+)(TestJournal)
 TestJournal.settings = settings(
-    max_examples=400 if lumen_sweeps.FULL else 40,
+    max_examples=EXAMPLES,
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

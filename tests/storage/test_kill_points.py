@@ -59,6 +59,7 @@ def prepare(path: Path, content: bytes, crowd) -> None:
     crowd.forget()
 
 
+@pytest.mark.fault("R1", "SIGKILL at each system call of an append, a replace and a rewrite")
 @pytest.mark.parametrize("torn", [b"", b'{"id":"torn","te'])
 def test_killed_in_an_append(crowd, look, sampled, tmp_path: Path, torn: bytes) -> None:
     path = tmp_path / "journal.jsonl"
@@ -77,6 +78,7 @@ def test_killed_in_an_append(crowd, look, sampled, tmp_path: Path, torn: bytes) 
         assert found.damaged == ([torn] if torn else []), (call, number)
 
 
+@pytest.mark.fault("R1", "SIGKILL at each system call of an append, a replace and a rewrite")
 def test_killed_in_a_replace(crowd, sampled, tmp_path: Path) -> None:
     path = tmp_path / "loop-state.json"
     old, new = b"old " * 5000, b"new " * 5000
@@ -89,6 +91,7 @@ def test_killed_in_a_replace(crowd, sampled, tmp_path: Path) -> None:
         assert stands == new or not crowd.acknowledged(), (call, number)
 
 
+@pytest.mark.fault("R1", "SIGKILL at each system call of an append, a replace and a rewrite")
 def test_killed_in_a_rewrite(crowd, look, sampled, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     ids = [f"{'gone' if n % 3 else 'kept'}-{n}" for n in range(90)]
@@ -105,6 +108,7 @@ def test_killed_in_a_rewrite(crowd, look, sampled, tmp_path: Path) -> None:
         assert look(path).ids[-1] == "after"
 
 
+@pytest.mark.fault("R3", "each call of the store fails (append, replace, rewrite)")
 @pytest.mark.parametrize(
     "call, error", [("write", "ENOSPC"), ("write", "EIO"), ("fdatasync", "EIO"), ("flock", "ENOLCK")]
 )
@@ -121,6 +125,7 @@ def test_a_failing_append_is_never_acknowledged(crowd, look, tmp_path: Path, cal
     assert {"old", "new-1", "new-2"} <= set(look(path).ids)
 
 
+@pytest.mark.fault("R3", "each call of the store fails (append, replace, rewrite)")
 @pytest.mark.parametrize("call, error", [("write", "ENOSPC"), ("fsync", "EIO"), ("rename", "EIO")])
 @pytest.mark.parametrize("verb", ["replace", "rewrite"])
 def test_a_failing_replace_or_rewrite_leaves_all_as_it_was(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import time
 
+import pytest
 from lumen_until import until
 
 from lumen_tui.storage import lease
 from lumen_tui.storage.layout import Layout
 
 
+@pytest.mark.fault("R9", "a second engine on one folder, a killed one, a frozen one")
+@pytest.mark.threat("S15", "an engine that is not the one; processes with a number used again")
 def test_the_lease_of_a_killed_engine_is_taken_once_its_last_child_has_let_go(tmp_path, monkeypatch):
     layout = Layout(tmp_path / "state")
     layout.create()

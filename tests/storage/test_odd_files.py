@@ -77,6 +77,7 @@ def at_once(call: Callable[[], object]) -> None:
     assert min(times) < AT_ONCE
 
 
+@pytest.mark.threat("S6", "links, pipes, devices, hard links and files of others in the place of state files")
 def test_nothing_is_appended(odd: Path) -> None:
     at_once(lambda: files.append(odd, b"x\n"))
     at_once(lambda: files.locked_log(odd).__enter__())
@@ -85,21 +86,25 @@ def test_nothing_is_appended(odd: Path) -> None:
         assert (odd.parent / "target").read_bytes() == b"precious\n"
 
 
+@pytest.mark.threat("S6", "links, pipes, devices, hard links and files of others in the place of state files")
 def test_nothing_is_read(odd: Path) -> None:
     at_once(lambda: files.read(odd))
     at_once(lambda: backwards.read_tail(odd, 100))
     at_once(lambda: list(Journal(odd).lines()))
 
 
+@pytest.mark.threat("S6", "links, pipes, devices, hard links and files of others in the place of state files")
 def test_nothing_is_locked(odd: Path) -> None:
     at_once(lambda: locks.try_lock(odd))
     at_once(lambda: locks.waiting_lock(odd).__enter__())
 
 
+@pytest.mark.threat("S6", "links, pipes, devices, hard links and files of others in the place of state files")
 def test_nothing_is_rewritten(odd: Path) -> None:
     at_once(lambda: Journal(odd).rewrite(lambda lines: lines))
 
 
+@pytest.mark.threat("S6", "links, pipes, devices, hard links and files of others in the place of state files")
 def test_a_follower_refuses_or_finds_nothing_but_never_waits(odd: Path) -> None:
     follower = Follower(odd)
     begin = time.perf_counter()
@@ -110,6 +115,7 @@ def test_a_follower_refuses_or_finds_nothing_but_never_waits(odd: Path) -> None:
     assert time.perf_counter() - begin < 10 * AT_ONCE
 
 
+@pytest.mark.threat("S6", "links, pipes, devices, hard links and files of others in the place of state files")
 def test_a_replace_puts_a_plain_file_in_the_place_of_a_link(tmp_path: Path) -> None:
     path = tmp_path / "loop-state.json"
     _symlink(path)
@@ -125,6 +131,7 @@ def test_a_replace_of_a_directory_is_refused(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 def test_modes_are_private_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
@@ -162,6 +169,7 @@ def test_too_long_a_record_is_refused_before_anything_is_written(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 def test_a_seed_that_the_group_may_write_becomes_a_private_state_folder(tmp_path):
     seed = tmp_path / "state"
     seed.mkdir()
@@ -173,6 +181,7 @@ def test_a_seed_that_the_group_may_write_becomes_a_private_state_folder(tmp_path
     assert "chmod" in distrust(seed)  # one that is in use is the operator's to mend
 
 
+@pytest.mark.threat("S6", "links, pipes, devices, hard links and files of others in the place of state files")
 @pytest.mark.parametrize("name", FOLDERS)
 def test_no_folder_of_a_state_folder_leads_elsewhere(tmp_path, name):
     """Neither a verb that makes what is missing nor one that does not keeps anything behind a link."""
@@ -190,6 +199,7 @@ def test_no_folder_of_a_state_folder_leads_elsewhere(tmp_path, name):
     assert distrust(layout.root) == "", "a file leads nowhere: who needs the folder says so, and the rest goes on"
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_folder_that_others_can_get_to_and_write_is_refused(tmp_path, name):
     layout = Layout(tmp_path / "state")
@@ -200,6 +210,7 @@ def test_a_folder_that_others_can_get_to_and_write_is_refused(tmp_path, name):
     assert f"chmod go-w {layout.root / name}" in distrust(layout.root)
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 def test_a_checkouts_seed_is_closed_to_others_at_its_first_use_and_what_a_link_names_is_not(tmp_path):
     layout, own = Layout(tmp_path / "state"), tmp_path / "own.toml"
     layout.constitution.parent.mkdir(parents=True)
@@ -217,6 +228,7 @@ def test_a_checkouts_seed_is_closed_to_others_at_its_first_use_and_what_a_link_n
     assert next(finding.where for finding in modes(layout, 0.0, False)) == ".", "later it is the owner's to say"
 
 
+@pytest.mark.threat("S8", "modes of all files under any umask; folders that others may write")
 def test_a_state_folder_that_others_may_put_another_in_the_place_of_is_refused(tmp_path):
     above = tmp_path / "shared"
     layout = Layout(above / "mine" / "state")

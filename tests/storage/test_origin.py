@@ -103,11 +103,13 @@ def test_a_variable_that_agents_set_makes_it_none(name: str) -> None:
     assert name in origin.no_operator({name: "ses-1"})
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_taking_the_variable_off_again_does_not_help(desk: Desk) -> None:
     inner = shlex.join(["env", "-u", "CLAUDECODE", *desk.words()])
     assert not desk.at_a_terminal(["/bin/sh", "-c", f"{inner}; true"], CLAUDECODE="1")
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 @pytest.mark.parametrize("more", [("--operator", "ann"), ("--from", "ann"), ("--from", "operator")], ids=" ".join)
 def test_a_name_proves_nothing(desk: Desk, more: tuple[str, str]) -> None:
     words = [*PROGRAM, *more, *desk.words()[3:]] if more[0] == "--operator" else desk.words(*more)
@@ -115,11 +117,13 @@ def test_a_name_proves_nothing(desk: Desk, more: tuple[str, str]) -> None:
     assert desk.signals[0]["sender"] in ("ann", "operator")
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_a_child_of_a_worker_that_makes_itself_a_terminal_is_still_below_it(desk: Desk) -> None:
     worker = [sys.executable, "-c", IN_A_PTY, "lumen_tui.worker", *desk.words()]
     assert not desk.at_a_terminal(worker)
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_a_sandbox_is_not_taken_off(desk: Desk) -> None:
     assert not desk.at_a_terminal([sys.executable, "-c", NO_NEW_PRIVS, *desk.words()])
 
@@ -134,22 +138,26 @@ def test_a_container_in_which_no_process_gains_rights_is_no_sandbox(desk: Desk) 
     assert desk.at_a_terminal([*first, f"{shlex.join(desk.words())}; true"])
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_a_daemon_that_has_left_its_session_and_lost_its_parents_has_no_terminal(desk: Desk) -> None:
     twice = f"(setsid sh -c {shlex.quote(f'sleep 0.3; {shlex.join(desk.words())}')} >/dev/null 2>&1 &)"
     assert not desk.without_terminal(["/bin/sh", "-c", twice])
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_what_runs_by_time_has_no_terminal_either(desk: Desk) -> None:
     """As `at` and cron start it: a session of its own, a shell, and an environment of a few names."""
     assert not desk.without_terminal(["/bin/sh", "-c", shlex.join(desk.words())], LOGNAME="ann", SHELL="/bin/sh")
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_an_ancestor_is_known_by_its_name(desk: Desk, tmp_path: Path) -> None:
     agent = tmp_path / "claude"
     agent.symlink_to(sys.executable)
     assert not desk.at_a_terminal([str(agent), "-c", IN_A_PTY, "-", *desk.words()])
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_a_hook_of_an_agents_program_is_none_and_what_it_is_told_becomes_none(desk: Desk, tmp_path: Path) -> None:
     """Claude Code at the operator's own terminal runs its hooks with what models and pages wrote in their input."""
     agent = tmp_path / "claude"
@@ -166,6 +174,7 @@ def test_a_hook_of_an_agents_program_is_none_and_what_it_is_told_becomes_none(de
     assert (desk.layout.root / hook_journal.NAME).exists()
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_an_order_of_an_agents_program_is_refused_where_only_a_person_decides(desk: Desk) -> None:
     words = [*PROGRAM, "constitution", "approve"]
     done = subprocess.run(words, env={**desk.env, "CLAUDECODE": "1"}, capture_output=True, text=True, check=False)
@@ -173,6 +182,7 @@ def test_an_order_of_an_agents_program_is_refused_where_only_a_person_decides(de
     assert "only the operator may do this" in done.stderr
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_an_imported_order_is_words(desk: Desk, tmp_path: Path) -> None:
     from lumen_tui.store.memory.importing import without_order
 
@@ -188,6 +198,7 @@ def test_an_imported_order_is_words(desk: Desk, tmp_path: Path) -> None:
     assert [one for one in desk.signals if one.get("order")] == []
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 @FROM_OUTSIDE
 def test_a_token_counts_once_without_a_terminal_and_never_below_an_agent(desk: Desk) -> None:
     token, refused = (tokens.make(desk.layout, by="ann", now=time.time(), seconds=60) for _ in range(2))
@@ -200,6 +211,7 @@ def test_a_token_counts_once_without_a_terminal_and_never_below_an_agent(desk: D
     assert not desk.signals[1].get("order")
 
 
+@pytest.mark.threat("S11", "processes that pretend to be the operator")
 def test_a_token_without_the_scope_or_after_its_time_is_none(desk: Desk) -> None:
     late = tokens.make(desk.layout, by="ann", now=1000.0, seconds=60)
     assert not tokens.use(desk.layout, late, 1061.0)

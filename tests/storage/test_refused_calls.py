@@ -62,6 +62,7 @@ def opened(root: Path, verb: str) -> list[str]:
     return [path for path in dict.fromkeys(found) if not path.endswith(".tmp")]
 
 
+@pytest.mark.fault("R3", "one file refuses a call (EMFILE, EIO, ENOLCK, ENOSPC, EACCES, EROFS), eleven commands")
 def test_a_refused_call_ends_in_a_sentence(folder: Path, sampled) -> None:
     root = folder.with_name("state")
     points = [

@@ -30,6 +30,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(target)
 
 
+@pytest.mark.fault("R2", "a write torn at each byte")
 def test_torn_at_every_byte_nothing_acknowledged_is_lost(crowd, look, sampled, shim: str, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     runs = sampled([(number, size) for size in range(LINE) for number in (1, 2, 3)], 45)
@@ -78,6 +79,7 @@ def fill(path: Path) -> list[str]:
     return told
 
 
+@pytest.mark.fault("R5", "a full disk (a tmpfs of a few pages, a bound on the size of files)")
 def test_a_full_disk_refuses_cuts_back_and_goes_on_when_there_is_room(look, small_disk: Path) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"x" * 16_384)
@@ -91,6 +93,7 @@ def test_a_full_disk_refuses_cuts_back_and_goes_on_when_there_is_room(look, smal
     assert look(path).ids == [*told, "after"]
 
 
+@pytest.mark.fault("R5", "a full disk (a tmpfs of a few pages, a bound on the size of files)")
 def test_on_a_full_disk_a_replace_and_a_rewrite_change_nothing(small_disk: Path) -> None:
     state, journal = small_disk / "loop-state.json", small_disk / "signals.jsonl"
     files.replace(state, b"old")
@@ -113,6 +116,7 @@ def size_limit() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.fault("R5", "a full disk (a tmpfs of a few pages, a bound on the size of files)")
 def test_a_short_write_is_cut_back(look, size_limit: None, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     told = []
@@ -126,6 +130,7 @@ def test_a_short_write_is_cut_back(look, size_limit: None, tmp_path: Path) -> No
     assert look(path).ids == [*told, "short"]
 
 
+@pytest.mark.fault("R5", "a full disk (a tmpfs of a few pages, a bound on the size of files)")
 def test_a_replace_that_does_not_fit_leaves_the_old_file(size_limit: None, tmp_path: Path) -> None:
     path = tmp_path / "loop-state.json"
     files.replace(path, b"old")

@@ -41,6 +41,7 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
+@pytest.mark.fault("R7", "wrong bytes in each journal")
 def test_the_room_shows_the_rest_and_names_the_damage(store: Store) -> None:
     log = EventLog(store)
     log.add("note", "all the same", NOW)
@@ -49,6 +50,7 @@ def test_the_room_shows_the_rest_and_names_the_damage(store: Store) -> None:
     assert [event.text for event in log.since(0)] == ["all the same"]
 
 
+@pytest.mark.fault("R7", "wrong bytes in each journal")
 def test_damage_goes_to_quarantine_and_the_doctor_names_it(store: Store) -> None:
     store.layout.quarantine.unlink()
     assert DamageScan(store.layout).scan("2026-01-01T00:00:00Z") > 4
@@ -71,12 +73,14 @@ VERBS = (
 )  # fmt: skip
 
 
+@pytest.mark.fault("R7", "wrong bytes in each journal")
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_gets_past_it(store: Store, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--state", str(store.root), *verb.split()]) in (0, 1, 3)
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.fault("R7", "wrong bytes in each journal")
 @pytest.mark.parametrize(
     "damage",
     [b"\xff\xfe{", b'{"reason":"\xff","at":"\xff","by":"\xff"}', b"[" * 20_000],

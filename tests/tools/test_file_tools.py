@@ -144,6 +144,7 @@ def made_visible(result):
     result.text.encode()
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_hostile_names_and_content_are_made_visible(make_box, evil):
     box = make_box()
     for name, arguments in (("list_dir", {}), ("glob", {"pattern": "*"}), ("disk_usage", {})):
@@ -151,6 +152,7 @@ def test_hostile_names_and_content_are_made_visible(make_box, evil):
     made_visible(box.call("grep", {"path": str(evil), "pattern": "hidden"}))
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_hostile_names_in_the_output_of_a_command_are_made_visible(make_box, evil, sandbox):
     made_visible(make_box().call("shell", {"command": f"ls {evil}"}))
 

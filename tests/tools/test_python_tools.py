@@ -123,6 +123,7 @@ def test_one_that_is_marked_risky_asks(make_box, tools):
     assert "nobody can be asked" in make_box("any", custom_tools=("risky",)).call("risky", {}).text
 
 
+@pytest.mark.threat("S4", "tools, servers and skills that changed since a person accepted them")
 def test_a_file_that_was_changed_or_never_accepted_is_no_tool(make_box, tools, state):
     tools.write_text(SOURCE + "\n# more\n")
     with pytest.raises(BadRules, match=r"words.py was changed since it was accepted.*`lumen-tui tool accept look`"):
@@ -134,6 +135,7 @@ def test_a_file_that_was_changed_or_never_accepted_is_no_tool(make_box, tools, s
         make_box(custom_tools=("look",))
 
 
+@pytest.mark.threat("S4", "tools, servers and skills that changed since a person accepted them")
 @pytest.mark.usefixtures("sandbox")
 def test_what_runs_is_the_text_that_was_accepted(make_box, tools):
     box = make_box("any", custom_tools=("turn_word",))

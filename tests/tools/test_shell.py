@@ -118,6 +118,7 @@ def test_a_command_in_the_background_does_not_hold_the_call(make_box, place, yes
     assert "up" in result.text
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 def test_a_child_gets_no_secrets_in_its_environment(make_box, place):
     box = make_box(
         "any", write=True, network=True, environ={"ANTHROPIC_API_KEY": "sk-ant-0123456789abcdefgh", "X": "y"}

@@ -158,6 +158,7 @@ def test_what_a_reader_sees_is_no_problem(found, project, fine):
     assert found(project).problems == ()
 
 
+@pytest.mark.threat("S5", "names from a skill, a message and a change list that lead out")
 def test_links_that_leave_lead_nowhere_or_run_in_circles_are_refused_by_name(found, project, tmp_path):
     outside = write(tmp_path / "outside" / "evil").parent
     places = project / "skills"
@@ -242,6 +243,7 @@ def test_the_text_comes_by_name_with_its_files_and_what_is_hidden_in_it_does_not
     assert "Fill forms so." in call(box, name="pdf", path="references/forms.md").text
 
 
+@pytest.mark.threat("S5", "names from a skill, a message and a change list that lead out")
 @pytest.mark.parametrize(
     "path",
     ["../report/SKILL.md", "/etc/passwd", "out", "up/../../x", "a\0b", ".env", "nothing.md", "references", "bin"],
@@ -272,6 +274,7 @@ def test_a_file_that_conceals_something_is_not_read_also_where_it_came_later(mak
     assert not answer.ok and "cannot be read any more: line 9: " in answer.text
 
 
+@pytest.mark.threat("S5", "names from a skill, a message and a change list that lead out")
 @pytest.mark.parametrize("name", ["../pdf", "/etc", "PDF", "nothing", "pdf/../pdf"])
 def test_no_name_becomes_a_path(make_box, project, name):
     write(project / "skills" / "pdf")

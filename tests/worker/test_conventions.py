@@ -58,6 +58,7 @@ def test_they_are_in_the_request_from_the_top_down_and_nothing_from_above_the_re
     assert "`<conventions …>`" in api.asked[0].system_text
 
 
+@pytest.mark.threat("S3", "orders in files, results, signals, relays, mail and chat are data")
 def test_what_they_say_cannot_leave_its_place(first, project):
     (project / "AGENTS.md").write_text(HOSTILE)
     said = first(project)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
@@ -114,6 +116,7 @@ def command_lines() -> list[str]:
     return found
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 def test_a_command_cannot_read_the_workers_keys(make_task, server):
     """In any sandbox: it is not let to read them, or is not run at all, and they are written nowhere."""
     server.script = [("shell", {"command": "tr '\\0' '\\n' < /proc/$PPID/environ > out; wc -c < out"}), "done"]
@@ -126,6 +129,7 @@ def test_a_command_cannot_read_the_workers_keys(make_task, server):
     assert [str(path) for path, data in written.items() if b"0123456789abcdef" in data] == []
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 def test_what_a_command_wrote_first_is_kept_with_its_end_without_secrets(make_task, server, sandbox):
     server.script = [("shell", {"command": "echo key sk-ant-0123456789abcdefghij; seq 1 200; exit 3"}), "done"]
     task = make_task("anything", role="builder")

@@ -124,6 +124,7 @@ def test_hostile_file_names_are_shown_and_do_nothing(make_task, tmp_path):
     assert "10 were asked for; there are only 6" in task.result
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 def test_secrets_are_masked_in_events_result_and_log(make_task, tmp_path):
     folder = tmp_path / "keys"
     folder.mkdir()

@@ -75,6 +75,7 @@ def waiting(store: Store) -> Waiting:
     return Waiting(store, folder)
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_a_yes_counts_for_one_call(waiting, store):
     assert waiting.asks(lambda: waiting.say("allow")).allowed
     assert not waiting.asks(lambda: waiting.say("deny", reason="once is enough")).allowed
@@ -121,6 +122,7 @@ def test_the_wait_is_not_the_tasks_time(waiting):
     assert waiting.stopper.stopped()
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_an_answer_for_another_call_is_a_no(waiting, store):
     def forge() -> None:
         (request,) = approvals.undecided(store.layout)
@@ -154,6 +156,7 @@ RUNS = {
 }  # fmt: skip
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 @pytest.mark.parametrize("command", RUNS)
 def test_what_an_allowed_command_runs_is_what_stood_there_when_it_was_asked(waiting, store, command):
     files = store.layout.task("tsk-one") / "files"

@@ -52,6 +52,7 @@ def _race(root: Path, approval_id: str, by: str, allowed: bool, go: object, told
         told.put("")  # type: ignore[attr-defined]
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_of_many_answers_at_once_exactly_one_wins(store, ask):
     context = multiprocessing.get_context("fork")
     request, go, told = ask(), context.Event(), context.Queue()
@@ -80,6 +81,7 @@ def test_an_answer_that_was_taken_stays(store, ask):
         approvals.set_decision(store.layout, request.id, None)
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_too_late_is_no(store, ask):
     request = ask()
     with pytest.raises(approvals.DeadlinePassed):
@@ -90,6 +92,7 @@ def test_too_late_is_no(store, ask):
     assert "nobody answered within 1 h" in found.reason
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"allowed": "yes"}', b"[" * 100_000])
 def test_an_answer_that_cannot_be_read_is_no(store, ask, content):
     request = ask()
@@ -113,6 +116,7 @@ def test_odd_files_among_the_questions_are_named_and_harm_nothing(store, ask):
     assert approvals.unreadable(store.layout) == bad
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_hostile_text_in_a_question_is_safe(store, ask):
     request = ask("echo \x1b[2J", why="\u202eevil")
     found = approvals.read(store.layout, request.id)

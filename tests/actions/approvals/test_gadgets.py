@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from lumen_rows import each_row
 
 from lumen_tui.model.runners import ALL, OPTIONS, runs_files
@@ -30,6 +31,7 @@ def test_of_every_program_with_such_options_both_kinds_are_tried(program: str) -
     assert program not in ALL
 
 
+@pytest.mark.threat("S11", "rules that cover more than they show; ends that nobody saw")
 @each_row("around", ["{}", "cd x && {}", "echo a | {}", "{} 2>&1", "{}; true", "sleep 1 & {}"])
 def test_no_gadget_is_taken_for_harmless(around: str) -> None:
     commands = [around.format(line) for line in lines("gadgets.txt")]

@@ -1,5 +1,6 @@
 """What "allow always" saves is never wider than the call that was asked about, whatever names a model chooses."""
 
+import pytest
 from lumen_rows import each_row
 
 from lumen_tui.model.approvals import AllowRule, allows
@@ -17,6 +18,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.threat("S11", "rules that cover more than they show; ends that nobody saw")
 @each_row(("tool", "target"), OTHERS)
 def test_names_that_look_like_patterns_allow_only_themselves(tool, target):
     rule = AllowRule(tool, "builder", narrow_rule(PolicyCall(tool=tool, target=target)))
@@ -25,6 +27,7 @@ def test_names_that_look_like_patterns_allow_only_themselves(tool, target):
         assert not allows(rule, tool=tool, role="builder", target=other), rule.pattern
 
 
+@pytest.mark.threat("S11", "rules that cover more than they show; ends that nobody saw")
 @each_row("command", ["./build\u00a0", "\u2003./build", "./build\x1c", "./build\x0b", "./build\r"])
 def test_only_what_a_shell_passes_over_is_passed_over(command):
     """A shell would run another program: the blank is part of its name."""
@@ -33,6 +36,7 @@ def test_only_what_a_shell_passes_over_is_passed_over(command):
     assert not allows(rule, tool="shell", role="builder", target=SHELL.target(None, ShellArguments(command)))
 
 
+@pytest.mark.threat("S11", "rules that cover more than they show; ends that nobody saw")
 @each_row("hidden", ["\u3164", "\u200b", "\u202e", "\U000e0101", "\u115f", "\ufe01", "\x1b"])
 def test_no_rule_is_made_of_what_a_person_cannot_see(hidden):
     for tool, target in (("shell", f"git push {hidden}"), ("write_file", f"/work/{hidden}a")):

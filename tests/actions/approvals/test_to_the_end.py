@@ -46,6 +46,7 @@ def test_what_hides_nothing_stays_as_it_is() -> None:
     assert line_count("a\nb\n") == 2
 
 
+@pytest.mark.threat("S11", "rules that cover more than they show; ends that nobody saw")
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
 @pytest.mark.parametrize("text", HIDING)
 async def test_the_key_counts_once_the_end_was_on_the_screen(text: str, size: tuple[int, int]) -> None:

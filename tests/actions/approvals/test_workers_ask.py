@@ -103,6 +103,7 @@ def test_a_worker_that_died_while_it_waited_finds_the_answer_and_does_not_ask_tw
     assert [one.id for one in approvals.every(store.layout)] == [request.id]
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_a_yes_is_used_up_by_its_call_whoever_goes_on(make_worker, api, decide):
     hangs = [30.0]
     api.otherwise(
@@ -122,6 +123,7 @@ def test_a_yes_is_used_up_by_its_call_whoever_goes_on(make_worker, api, decide):
     assert [event["text"] for event in worker.kinds("answered")] == ["allowed by ann"]
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_a_yes_to_a_change_that_is_another_one_meanwhile_is_asked_for_again(make_worker, api, decide, store):
     store.layout.config.write_text('[approvals]\nask = ["write_file"]\n')
     api.say(tool("write_file", path="made.txt", content="new\n", overwrite=True), text("ok"))

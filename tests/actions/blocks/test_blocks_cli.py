@@ -92,6 +92,7 @@ def test_what_an_agents_program_writes_is_no_persons_word(
     assert run("unlock", "human")[0] == 2
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_hostile_text_does_not_reach_the_terminal(memory: Memory, run: Run) -> None:
     run("append", "human", "\x1b]52;c;aGk=\x07\u202ehi")
     for words in (("show", "human"), ("list",), ("history", "human", "--diff"), ("list", "--json")):

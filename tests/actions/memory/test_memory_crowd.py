@@ -50,6 +50,7 @@ def check(desk, crew, *, torn: int = 0) -> None:
     assert {one.removeprefix("touch ") for one in nodes if one.startswith("touch ")} <= touched
 
 
+@pytest.mark.fault("R6", "writers beside rewrites, killed at random")
 @pytest.mark.sweep
 def test_eight_writers_beside_upkeep_in_a_loop(desk, crew):
     begin(desk)
@@ -82,6 +83,7 @@ def test_eight_writers_beside_upkeep_in_a_loop(desk, crew):
     assert len(crew.told("keep")) > 10
 
 
+@pytest.mark.fault("R6", "writers beside rewrites, killed at random")
 @pytest.mark.sweep
 def test_kills_in_the_middle_lose_nothing_acknowledged(desk, crew):
     begin(desk)

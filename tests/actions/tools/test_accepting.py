@@ -56,6 +56,7 @@ def test_a_python_tool_is_accepted_as_its_file_is(desk, layout):
     assert records.accepted(layout).tools == {}
 
 
+@pytest.mark.threat("S4", "tools, servers and skills that changed since a person accepted them")
 def test_what_is_accepted_is_what_was_looked_at(desk, layout):
     shown = records.seen(layout, "git").hash
     records.keep_seen(layout, offered("log", "push"))
@@ -77,6 +78,7 @@ def test_what_is_not_there_is_said(desk, layout, verb, name, what):
         desk.do(verb, name=name)
 
 
+@pytest.mark.threat("S4", "tools, servers and skills that changed since a person accepted them")
 def test_nothing_is_accepted_unseen_or_twice(desk, layout):
     records.seen_file(layout, "git").unlink()
     with pytest.raises(ActionError, match="`lumen-tui tool check git` asks it"):
@@ -87,6 +89,7 @@ def test_nothing_is_accepted_unseen_or_twice(desk, layout):
         desk.do("tool.accept", name="git")
 
 
+@pytest.mark.threat("S4", "tools, servers and skills that changed since a person accepted them")
 def test_what_was_accepted_and_cannot_be_read_is_not_accepted(desk, layout):
     desk.do("tool.accept", name="git")
     kept = records.definitions_file(layout, "git", records.seen(layout, "git").hash)

@@ -17,6 +17,7 @@ def test_there_are_sixty_and_the_same_words_are_learnt_from_a_person(mind: Mind,
     assert "zorp" in mind.claude_md
 
 
+@pytest.mark.threat("S3", "injections that want to be learnt")
 @pytest.mark.parametrize("plant", CANARIES.values(), ids=CANARIES)
 def test_nothing_of_it_is_learnt_unasked(mind: Mind, session: SessionFile, plant: Plant) -> None:
     plant(session)
@@ -26,6 +27,7 @@ def test_nothing_of_it_is_learnt_unasked(mind: Mind, session: SessionFile, plant
     assert not any(skipped for report in outcome.reports for skipped in report.skipped.values())
 
 
+@pytest.mark.threat("S3", "injections that want to be learnt")
 def test_all_together_they_ask_one_question(mind: Mind, session: SessionFile) -> None:
     for plant in CANARIES.values():
         plant(session)
@@ -34,6 +36,7 @@ def test_all_together_they_ask_one_question(mind: Mind, session: SessionFile) ->
     assert len(mind.texts("proposed")) <= 5
 
 
+@pytest.mark.threat("S3", "injections that want to be learnt")
 @pytest.mark.parametrize("kind", ObservationKind)
 def test_the_gate_takes_a_pasted_text_from_nobody(kind: ObservationKind) -> None:
     from evolution_folder import proposal

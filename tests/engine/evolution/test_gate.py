@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import pytest
 from evolution_bad_words import BAD, BY_WHY
 from evolution_folder import proposal
 from evolution_good_words import GOOD
@@ -52,18 +53,21 @@ def test_the_table_in_the_documents_has_these_numbers() -> None:
     assert rows == [*((count, "0", count) for count in bad), (str(len(GOOD)), str(len(GOOD)), "0")]
 
 
+@pytest.mark.threat("S3", "words that must never be learnt, through the gate")
 def test_what_must_never_be_learnt_is_turned_away_even_from_a_person() -> None:
     verdicts = {text: learning_rules.judge(proposal(text), text, RULES) for text in BAD}
     assert {text for text, verdict in verdicts.items() if verdict.status is not ObservationStatus.REJECTED} == set()
     assert {text for text, verdict in verdicts.items() if not verdict.reasons} == set()
 
 
+@pytest.mark.threat("S3", "words that must never be learnt, through the gate")
 def test_bad_words_in_the_evidence_are_turned_away_as_well() -> None:
     harmless = "The report has five parts"
     verdicts = {text: learning_rules.judge(proposal(harmless, quote=text), text, RULES) for text in BAD}
     assert {text for text, verdict in verdicts.items() if verdict.status is not ObservationStatus.REJECTED} == set()
 
 
+@pytest.mark.threat("S3", "words that must never be learnt, through the gate")
 def test_each_is_turned_away_for_its_own_reason() -> None:
     wrong = []
     for why, texts in BY_WHY.items():
@@ -92,6 +96,7 @@ def test_what_is_in_order_passes() -> None:
     assert refused == []
 
 
+@pytest.mark.threat("S3", "words that must never be learnt, through the gate")
 @each_row("trust", [Trust.AGENT, Trust.WORKER, Trust.TOOL, Trust.WEB])
 @each_row("kind", [ObservationKind.RULE, ObservationKind.DECISION, ObservationKind.CORRECTION])
 def test_an_instruction_from_anybody_else_waits_for_a_person(kind: ObservationKind, trust: Trust) -> None:

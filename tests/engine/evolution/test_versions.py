@@ -180,6 +180,7 @@ def test_a_refused_verb_changes_nothing(mind: Mind, tmp_path: Path, verb: str, a
     assert mind.layout.observations.read_bytes() == before
 
 
+@pytest.mark.threat("S4", "the constitution, changed in every way")
 def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, session: SessionFile) -> None:
     mind.do("constitution.approve")
     good = mind.layout.constitution.read_text(encoding="utf-8")
@@ -200,6 +201,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     assert evolved.read_constitution(mind.layout).why
 
 
+@pytest.mark.threat("S4", "the constitution, changed in every way")
 @pytest.mark.parametrize("change", ["gone", "empty", "link", "record", "unreadable"])
 def test_every_way_to_change_the_constitution_is_seen(mind: Mind, tmp_path: Path, change: str) -> None:
     mind.do("constitution.approve")

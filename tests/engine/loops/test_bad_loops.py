@@ -246,6 +246,7 @@ async def test_sleep_holds_back_what_can_wait_and_nothing_else(office, api):
     assert "by the way" in api.asked[-1].first_text
 
 
+@pytest.mark.threat("S10", "floods of signals, requests, messages and calls")
 async def test_a_flood_is_one_loop_and_what_was_not_shown_stays_unread(office, api):
     api.say(tool("deposit", wake_state="flooded"))
     for number in range(60):

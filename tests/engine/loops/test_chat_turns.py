@@ -100,6 +100,7 @@ async def test_only_the_operator_talks_here(office, api):
     assert not office.layout.chat.exists() and not api.asked
 
 
+@pytest.mark.threat("S3", "orders in files, results, signals, relays, mail and chat are data")
 @pytest.mark.parametrize("mark", [{}, {"order": False}], ids=["none", "false"])
 async def test_a_message_without_the_mark_of_an_order_is_data_in_the_turn_and_in_the_next_loop(office, api, mark):
     """As a program writes it into the file that knows its form, but not what the operator's own process leaves."""
@@ -152,6 +153,7 @@ async def test_a_turn_beside_a_loop_and_the_next_loop_is_told(office, api):
     assert "Never touch" not in api.asked[-1].first_text
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 async def test_secrets_are_masked_in_the_file_and_in_what_is_sent(office, api):
     office.engine  # noqa: B018 - opened
     secret = "sk-ant-api03-" + "a1B2c3D4e5F6g7H8i9J0" * 4
@@ -162,6 +164,7 @@ async def test_secrets_are_masked_in_the_file_and_in_what_is_sent(office, api):
     assert secret not in json.dumps([request.messages for request in api.asked])
 
 
+@pytest.mark.fault("R2", "a torn line in the ledger, in chats and in streams")
 async def test_a_torn_line_hides_only_itself(office, api):
     office.engine  # noqa: B018 - opened
     api.when(is_turn, text("One."), text("Two."))

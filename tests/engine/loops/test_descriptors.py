@@ -92,6 +92,7 @@ async def a_day(office: Any, api: Any, day: int) -> None:
     await office.until(lambda: not office.engine.freshness.busy and not office.engine.supervisor.index.running())
 
 
+@pytest.mark.fault("R15", "news to an engine and screens of a room, round after round: memory and descriptors")
 async def test_what_was_opened_for_one_use_is_closed_without_the_garbage_collector(office, api, no_collector):
     api.when(lambda r: re.search(r"Loop \d*[13579]:", r.first_text), tool("deposit", wake_state="seen"), again=True)
     api.when(lambda r: "Fail" in r.first_text, fail(404), again=True)
@@ -106,6 +107,7 @@ async def test_what_was_opened_for_one_use_is_closed_without_the_garbage_collect
     assert max(open_after[0].values()) <= 6, "one for each of those that follow it"
 
 
+@pytest.mark.fault("R15", "news to an engine and screens of a room, round after round: memory and descriptors")
 def test_a_reader_that_is_closed_holds_no_file_and_its_picture_can_still_be_read(tmp_path, no_collector):
     store = Store(tmp_path)
     store.layout.create()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 from lumen_apiserver import tool, tools, use
 
 from lumen_tui.engine.port import RemotePort
@@ -124,6 +125,7 @@ async def test_signal_in_two_tasks_out_results_in_and_then_silence(office, api, 
     assert len(api.requests) == asked
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 async def test_the_transcript_is_a_session_file_without_secrets(office, api):
     api.when(
         lambda r: is_main(r) and not r.called,

@@ -161,6 +161,7 @@ async def test_a_server_that_is_away_is_asked_again_and_says_nothing_at_first(bo
     await boxed.until(lambda: words(boxed) == ["again"] and not source(boxed).problem)
 
 
+@pytest.mark.fault("R1", "SIGKILL before each write of mail, schedules and what hosts send")
 def test_a_kill_before_any_write_takes_each_message_once(boxed, server) -> None:
     """Each point at which an engine that fetches can be killed."""
     boxed.follow()

@@ -113,6 +113,7 @@ async def test_settings_that_change_follow_another_maildir(inbox, maildir, tmp_p
     assert inbox.world.engine().mail._followers == {}
 
 
+@pytest.mark.fault("R1", "SIGKILL before each write of mail, schedules and what hosts send")
 def test_a_kill_before_any_write_takes_each_message_once(inbox, maildir) -> None:
     """Each point at which an engine that takes from a Maildir can be killed, those in the Maildir among them."""
     root = maildir.root.parent

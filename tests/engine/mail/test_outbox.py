@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from lumen_kills import killed_before, state_calls
 from lumen_smtp import Post
 
@@ -59,6 +60,7 @@ def subjects(post: Post) -> dict[str, set[str]]:
     return came
 
 
+@pytest.mark.fault("R1", "SIGKILL before each write of mail, schedules and what hosts send")
 def test_a_kill_before_any_write_loses_nothing_queues_nothing_twice_and_keeps_the_message_id(mailed) -> None:
     mailed.settings()
     allowed(mailed, 0)

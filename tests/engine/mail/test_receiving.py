@@ -28,6 +28,7 @@ def kept(inbox) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.threat("S3", "orders in files, results, signals, relays, mail and chat are data")
 def test_a_message_becomes_one_signal_that_is_no_order(inbox, monkeypatch) -> None:
     message = letter("Could you look at the build?\x1b[2J\n", "bo@example.org", "The build\u202e")
     assert inbox.deliver(message, monkeypatch) == 0
@@ -39,6 +40,7 @@ def test_a_message_becomes_one_signal_that_is_no_order(inbox, monkeypatch) -> No
     assert [line.outcome for line in inbox.lines()] == ["received"]
 
 
+@pytest.mark.threat("S5", "names from a skill, a message and a change list that lead out")
 def test_attachments_are_kept_under_plain_names_and_cannot_be_run(inbox, monkeypatch) -> None:
     message = letter("See the files", "bo@example.org")
     for name in ("../../../.bashrc", "report.pdf", "a\x00b.sh", "CON:..\\..\\x.exe", ".ssh", "x" * 300):
@@ -134,6 +136,7 @@ def test_rubbish_is_kept_and_told_as_well_as_it_can_be_read(inbox, monkeypatch, 
     assert len(signals(inbox)) == 1
 
 
+@pytest.mark.threat("S10", "floods of signals, requests, messages and calls")
 def test_mail_of_the_agent_itself_and_beyond_the_rate_tells_nobody(inbox, monkeypatch) -> None:
     inbox.settings(more="per_hour = 3\n")
     inbox.deliver(letter("loop", AGENT), monkeypatch)
@@ -144,6 +147,7 @@ def test_mail_of_the_agent_itself_and_beyond_the_rate_tells_nobody(inbox, monkey
     assert len(signals(inbox)) == 3
 
 
+@pytest.mark.threat("S10", "floods of signals, requests, messages and calls")
 def test_beyond_the_bytes_of_a_day_the_mail_server_is_asked_to_try_again(inbox, monkeypatch) -> None:
     inbox.settings(more="day_mb = 0.001\n")
     assert inbox.deliver(letter("x" * 70 + "\n" + "y" * 900, "bo@example.org"), monkeypatch) == 0
@@ -152,6 +156,7 @@ def test_beyond_the_bytes_of_a_day_the_mail_server_is_asked_to_try_again(inbox, 
     assert list(inbox.world.layout.mail_new.iterdir()) == []
 
 
+@pytest.mark.fault("R5", "a full disk (a tmpfs of a few pages, a bound on the size of files)")
 def test_a_disk_that_takes_nothing_asks_the_mail_server_to_try_again(inbox, monkeypatch) -> None:
     inbox.world.layout.mail_log.mkdir()
     assert inbox.deliver(letter("hi", "bo@example.org"), monkeypatch) == 75
@@ -174,6 +179,7 @@ def test_list_and_show_name_what_came_and_its_files(inbox, monkeypatch, capsys) 
     assert main(["--state", str(inbox.world.root), "mail", "show", "eml-0000000000000"]) == 3
 
 
+@pytest.mark.fault("R1", "SIGKILL before each write of mail, schedules and what hosts send")
 async def test_a_kill_before_any_write_loses_nothing_and_tells_nothing_twice(inbox, tmp_path) -> None:
     """Each point at which `mail deliver` can be killed: the mail server tries again, or the engine finds it."""
     store, config = inbox.world.store, load_config(inbox.world.layout)[0]

@@ -77,6 +77,7 @@ async def test_a_question_is_answered_in_words_or_by_a_number(mailed, monkeypatc
     assert mailed.lines()[0].why.startswith("unclear: ")
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 async def test_a_spoofed_sender_with_a_token_and_an_operator_without_one_answer_nothing(mailed, monkeypatch) -> None:
     mailed.settings()
     request = call(mailed)
@@ -93,6 +94,7 @@ async def test_a_spoofed_sender_with_a_token_and_an_operator_without_one_answer_
     assert decision(mailed, request).allowed
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 async def test_an_automatic_reply_with_the_token_in_it_answers_nothing(mailed, monkeypatch) -> None:
     mailed.settings()
     request = call(mailed)
@@ -103,6 +105,7 @@ async def test_an_automatic_reply_with_the_token_in_it_answers_nothing(mailed, m
     assert [line.outcome for line in mailed.lines()] == ["automatic"] * 3
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 async def test_a_call_with_a_masked_secret_can_be_denied_and_nothing_else(mailed, monkeypatch) -> None:
     mailed.settings()
     request = call(mailed, hash="of the real one")
@@ -149,6 +152,7 @@ async def test_a_wrong_certificate_is_refused_by_name(mailed) -> None:
     assert mailed.post.letters == []
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 async def test_no_token_of_a_mail_is_left_in_the_state_folder(mailed, monkeypatch) -> None:
     mailed.settings()
     asked = await sent(mailed, call(mailed))

@@ -37,6 +37,7 @@ def why(mailed) -> list[str]:
     return [line.why.partition(":")[0] for line in mailed.lines()]
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 @pytest.mark.parametrize("mailed", ["certificate"], indirect=True)
 async def test_a_reply_counts_once_and_not_after_the_call_changed(round_trip) -> None:
     await begun(round_trip)

@@ -124,6 +124,7 @@ async def test_a_call_that_cannot_be_shown_whole_can_be_denied_and_nothing_else(
     assert not decision(told.world, request).allowed
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 async def test_forged_answers_are_refused_and_a_flood_of_them_fills_no_journal(told, phone) -> None:
     settings(told, phone)
     request = call(told.world)
@@ -138,6 +139,7 @@ async def test_forged_answers_are_refused_and_a_flood_of_them_fills_no_journal(t
     assert decision(told.world, request).allowed
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 async def test_an_answer_after_the_call_changed_is_refused(told, phone) -> None:
     settings(told, phone)
     request = call(told.world)
@@ -191,6 +193,7 @@ async def test_a_server_that_goes_away_is_found_again_and_repeats_are_not_answer
     assert outcomes(told.world).count("done") == 1
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 async def test_no_token_is_at_rest_anywhere(told, phone) -> None:
     settings(told, phone)
     call(told.world)

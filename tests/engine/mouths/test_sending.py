@@ -94,6 +94,7 @@ async def test_what_a_kill_cut_off_is_sent_again_under_the_same_id(told, phone) 
     assert told.receipts("sent")[0].tries == 2
 
 
+@pytest.mark.threat("S10", "floods of signals, requests, messages and calls")
 async def test_a_flood_becomes_one_digest_and_a_failed_digest_stays_one(told, phone) -> None:
     told.settings(f'[notify]\nmost = 2\n[notify.ntfy]\nserver = "{phone.address}"\ntopic = "lumen"\n')
     phone.refuse = 503

@@ -133,6 +133,7 @@ def unaccounted(life: Life, until: float) -> list[tuple[str, str]]:
     return lost
 
 
+@pytest.mark.fault("R8", "schedules under 1,000 faults: a clock set back and forward, other zones, sleep, kills")
 @pytest.mark.parametrize("seed", lumen_sweeps.seeds(25))
 def test_nothing_is_missed_in_silence_and_nothing_runs_twice(
     tmp_path: Path, deadly: Deadly, seed: int, record_property
@@ -158,6 +159,7 @@ def test_nothing_is_missed_in_silence_and_nothing_runs_twice(
     ground.crash()
 
 
+@pytest.mark.fault("R1", "SIGKILL before each write of mail, schedules and what hosts send")
 def test_at_every_moment_a_kill_leaves_what_is_carried_out_once(ground: Ground, tmp_path: Path, sampled) -> None:
     ground.add("task", "0 9 * * *", makes="task")
     ground.add("signal", "0 9 * * *", makes="signal")

@@ -68,6 +68,7 @@ async def test_a_silent_worker_is_stalled_by_running_time_and_says_after_what(wo
     assert world.room.task(task_id).status is Status.RUNNING
 
 
+@pytest.mark.fault("R8", "a clock that jumps under an engine: no beat repeated, nothing archived")
 @pytest.mark.parametrize("move", MOVES)
 async def test_a_moved_clock_stalls_no_worker(world, move):
     task_id = world.task()
@@ -152,6 +153,8 @@ async def test_whoever_looks_at_a_lock_is_not_ended_with_its_holder(world):
     assert process.lock_holders(str(lock)) == [holder.pid]
 
 
+@pytest.mark.fault("R10", "an engine killed while workers run; numbers of processes used again")
+@pytest.mark.threat("S15", "an engine that is not the one; processes with a number used again")
 async def test_a_reused_pid_is_neither_taken_for_the_worker_nor_killed(world):
     task_id = world.task("Change something", role="builder")
     bystander = world.run("sh", "-c", "echo 1; exec sleep 60")
@@ -166,6 +169,8 @@ async def test_a_reused_pid_is_neither_taken_for_the_worker_nor_killed(world):
     assert bystander.poll() is None
 
 
+@pytest.mark.fault("R10", "an engine killed while workers run; numbers of processes used again")
+@pytest.mark.threat("S15", "an engine that is not the one; processes with a number used again")
 async def test_a_cancel_reaches_a_worker_whose_run_json_names_another_process(world):
     world.layout.config.write_text("[workers]\nask_seconds = 0.1\nterm_seconds = 0.1\n")
     task_id = world.task("Hang", role="builder")
@@ -184,6 +189,7 @@ async def test_a_cancel_reaches_a_worker_whose_run_json_names_another_process(wo
     assert world.room.task(task_id).status is Status.CANCELLED
 
 
+@pytest.mark.fault("R8", "a clock that jumps under an engine: no beat repeated, nothing archived")
 async def test_the_time_limit_counts_neither_a_moved_clock_nor_the_machines_sleep(world):
     world.layout.config.write_text("[workers]\nask_seconds = 0.1\nterm_seconds = 0.1\n")
     task_id = world.task("Hang", role="builder", timeout_seconds=100)
@@ -269,6 +275,7 @@ async def test_a_machine_that_slept_is_told_apart_from_a_late_engine(world):
     assert world.room.look().engine.life is EngineLife.LATE
 
 
+@pytest.mark.fault("R8", "a clock that jumps under an engine: no beat repeated, nothing archived")
 @pytest.mark.parametrize("move", MOVES)
 async def test_a_moved_clock_makes_no_engine_late_and_is_an_event(world, move):
     await rest(world)
@@ -283,6 +290,7 @@ async def test_a_moved_clock_makes_no_engine_late_and_is_an_event(world, move):
     assert beat is not None and beat.beat == 2
 
 
+@pytest.mark.fault("R8", "a clock that jumps under an engine: no beat repeated, nothing archived")
 async def test_nothing_decays_in_the_beat_right_after_a_jump(world):
     world.layout.config.write_text('[memory.enforcement]\nrequire_checkpoint_for_done = "off"\n')
     world.do("node.create", content="seen last year", type="note")

@@ -84,6 +84,7 @@ def test_no_process_of_the_same_user_may_look_into_it(world, zygote):
     assert os.stat(f"/proc/{zygote.pid}/environ").st_uid == 0
 
 
+@pytest.mark.fault("R10", "an engine killed while workers run; numbers of processes used again")
 def test_never_two_on_one_task(world, zygote):
     task_id = world.task(slow())
     assert start(world, task_id, zygote) is not None
@@ -165,6 +166,7 @@ def test_the_engine_dispatches_warm_and_notices_the_end_by_itself(world, drive):
     assert "lumen" not in next(world.layout.archive.glob(f"*/*/{task_id}/worker.log")).read_text()
 
 
+@pytest.mark.threat("S7", "keys of workers: environment, zygote, log, events, transcript, orders to hosts")
 def test_no_key_stands_in_the_zygote(world, monkeypatch):
     secret = "sk-ant-" + "z" * 40
     monkeypatch.setenv("ANTHROPIC_API_KEY", secret)

@@ -82,6 +82,7 @@ def say_it_everywhere(shell: Shell, *more: str) -> list[str]:
     return said
 
 
+@pytest.mark.threat("S7", "secrets in the words of every verb, in an engine's copies and in imports")
 def test_no_verb_writes_a_secret_and_each_says_what_it_masked(shell: Shell) -> None:
     said = say_it_everywhere(shell)
     assert shell.leaks() == []
@@ -94,6 +95,7 @@ def test_no_verb_writes_a_secret_and_each_says_what_it_masked(shell: Shell) -> N
     assert "[masked: password]" in whole
 
 
+@pytest.mark.threat("S7", "secrets in the words of every verb, in an engine's copies and in imports")
 def test_an_engine_copies_no_secret_on(shell: Shell) -> None:
     """Not even one that was written as it is, or by another program."""
     kept = shell("signal", WORDS, "--verbatim")[0].strip()
@@ -122,6 +124,7 @@ def test_the_operator_can_have_it_written_as_it_is_and_it_stays_so(shell: Shell)
     assert shell.leaks() == before
 
 
+@pytest.mark.threat("S7", "secrets in the words of every verb, in an engine's copies and in imports")
 def test_an_import_masks_counts_and_changes_nothing_the_second_time(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "other" / ".lumenflow" / "memory"
     folder.mkdir(parents=True)

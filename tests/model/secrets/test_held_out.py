@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import string
 
+import pytest
+
 from lumen_tui.model.secrets.redaction import redact
 
 MIXED, LOW, UP, HEX, DIGITS = (
@@ -126,6 +128,7 @@ def made(parts: list[str | tuple[str, int]], source: random.Random) -> str:
     return text
 
 
+@pytest.mark.threat("S7", "shapes of secrets, wherever they stand")
 def test_described_tokens_are_masked() -> None:
     source = random.Random(21)  # noqa: S311 - the same sample each time
     missed = []
@@ -137,6 +140,7 @@ def test_described_tokens_are_masked() -> None:
     assert all("ke" + "y_" in text for text in missed)
 
 
+@pytest.mark.threat("S7", "shapes of secrets, wherever they stand")
 def test_described_values_are_masked_behind_their_names() -> None:
     source = random.Random(22)  # noqa: S311 - the same sample each time
     for name, letters, count in ASSIGNED:

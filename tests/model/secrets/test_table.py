@@ -69,6 +69,7 @@ def test_the_table_has_more_than_210_rules_of_different_names() -> None:
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name) for name in names)
 
 
+@pytest.mark.threat("S7", "shapes of secrets, wherever they stand")
 def test_a_token_is_masked_wherever_it_stands() -> None:
     for rule in token_rules():
         _masked_wherever_it_stands(rule)
@@ -86,6 +87,7 @@ def _masked_wherever_it_stands(rule: Rule) -> None:
         assert redact(redact(text)) == redact(text), "a mask is no secret"
 
 
+@pytest.mark.threat("S7", "shapes of secrets, wherever they stand")
 def test_a_value_is_masked_behind_its_name() -> None:
     for rule in named_rules():
         _masked_behind_its_name(rule)
@@ -188,6 +190,7 @@ def test_a_report_of_what_passed_is_no_password() -> None:
         assert "[masked: password]" in redact(secret), secret
 
 
+@pytest.mark.threat("S7", "shapes of secrets, wherever they stand")
 def test_a_private_key_is_masked_whole_and_in_pieces() -> None:
     source = random.Random(7)  # noqa: S311 - the same sample each time
     lines = ["MII" + "".join(source.choices(LETTERS["b"], k=61))]

@@ -122,6 +122,7 @@ def test_a_request_that_does_not_fit_says_which_argument(served) -> None:
 # ---- who may
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 def test_without_a_token_that_is_valid_nothing_is_answered_and_no_log_names_one(served) -> None:
     over = served.token("old", seconds=-1.0)
     for token in ("", "lumen-access-none", over, "x" * 5000):
@@ -140,6 +141,7 @@ def test_without_a_token_that_is_valid_nothing_is_answered_and_no_log_names_one(
     assert "refused GET from 127.0.0.1" in log and "lumen-access" not in log and "xxxx" not in log
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 def test_each_scope_opens_its_own_and_no_more(served) -> None:
     waiting = served.ask()
     clients = {scope: served.client(scope.value, scope) for scope in Scope}
@@ -156,6 +158,7 @@ def test_each_scope_opens_its_own_and_no_more(served) -> None:
         assert request(clients[needed]).status_code == 200
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 def test_a_token_that_is_revoked_ends_on_the_open_connection(served) -> None:
     client = served.client()
     assert client.get("/v1/status").status_code == 200
@@ -177,6 +180,7 @@ def test_a_program_that_asks_too_often_is_told_when_to_come_back_and_no_other_wa
 # ---- answers of a person
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_an_approval_is_answered_once_and_only_as_it_was_shown(served) -> None:
     waiting = served.ask()
     client = served.client("phone", *APPROVE)
@@ -195,6 +199,7 @@ def test_an_approval_is_answered_once_and_only_as_it_was_shown(served) -> None:
     assert client.get("/v1/approvals").json()["waiting"] == []
 
 
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 def test_an_answer_to_one_call_counts_for_no_other(served) -> None:
     first, second = served.ask("make deploy"), served.ask("rm -rf build")
     client = served.client("phone", *APPROVE)
@@ -206,6 +211,7 @@ def test_an_answer_to_one_call_counts_for_no_other(served) -> None:
 # ---- pages of other origins
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.evil.example:80"])
 def test_a_foreign_host_is_refused_before_the_token_is_looked_at(served, host: str) -> None:
     client = served.client()
@@ -213,6 +219,7 @@ def test_a_foreign_host_is_refused_before_the_token_is_looked_at(served, host: s
     problem(client.get("/health", headers={"host": host}), 403, "foreign")
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 def test_a_page_may_ask_only_from_its_own_origin(serving: Callable) -> None:
     served = serving("--name", "Lumen.example")
     client = served.client()

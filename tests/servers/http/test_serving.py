@@ -39,6 +39,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- beginning
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 @pytest.mark.parametrize("address", ["0.0.0.0", "::"])
 def test_an_address_of_the_network_needs_a_certificate_or_an_explicit_word(unserved, address: str) -> None:
     text = unserved.refusal("--port", "0", "--address", address)
@@ -179,6 +180,7 @@ def _head(token: str, more: str = "") -> bytes:
     return f"POST /v1/tasks HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n{more}".encode()
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 @pytest.mark.parametrize("beginning", [b"", b"GET /v1/st", b"GET /v1/status HTTP/1.1\r\nhost: localhost\r\n"])
 def test_a_request_whose_head_does_not_come_is_ended(hasty, beginning: bytes) -> None:
     with _connected(hasty[0]) as stream:
@@ -186,6 +188,7 @@ def test_a_request_whose_head_does_not_come_is_ended(hasty, beginning: bytes) ->
         assert _all(stream).startswith(b"HTTP/1.1 408" if beginning else b"")
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 def test_a_head_that_never_ends_is_ended_however_busily_it_comes(hasty) -> None:
     with _connected(hasty[0]) as stream:
         stream.sendall(b"GET /v1/status HTTP/1.1\r\nhost: localhost\r\n")
@@ -218,6 +221,7 @@ def test_a_body_that_breaks_off_does_nothing_and_the_server_goes_on(hasty, unser
     assert len(list(unserved.layout.tasks.glob("tsk-*"))) == 1
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 @pytest.mark.parametrize("framing", ["content-length: 104857600\r\n", "transfer-encoding: chunked\r\n"])
 def test_a_hundred_megabytes_are_refused_early_and_held_nowhere(served, framing: str) -> None:
     token = served.token()
@@ -251,6 +255,7 @@ def test_a_client_that_waits_for_leave_to_send_much_gets_none(served) -> None:
     link.close()
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 def test_a_stranger_who_floods_keeps_nobody_out_and_fills_no_log(served) -> None:
     client = served.client()
     stop = threading.Event()
@@ -275,6 +280,7 @@ def test_a_stranger_who_floods_keeps_nobody_out_and_fills_no_log(served) -> None
     assert served.log.stat().st_size < 100_000
 
 
+@pytest.mark.threat("S9", "strangers, foreign origins, floods and half requests at the HTTP server")
 def test_what_is_no_http_is_turned_away(served) -> None:
     tls, http2 = b"\x16\x03\x01\x02\x00\x01\x00\x01", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
     for rubbish in (tls, b"\x00" * 100, b"GET\r\n\r\n", http2):

@@ -68,6 +68,7 @@ def test_what_was_set_aside_counts_in_full(purse, a_hold, day):
     assert (purse.ledger.book.days[day].tokens, purse.ledger.book.held(day).tokens) == (70, 0)
 
 
+@pytest.mark.threat("S10", "caps of tokens and money under races, kills and wrong clocks")
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_an_engine_honours_it_within_a_second_and_goes_on_when_it_is_lifted(purse, by_hand):
     child = purse.stubborn("tsk-a")  # before there is an engine, which would begin its task
@@ -121,6 +122,7 @@ def test_an_engine_that_starts_on_a_killed_folder_starts_nothing(purse):
     assert not (purse.layout.tasks / "tsk-later" / "run.json").exists()
 
 
+@pytest.mark.fault("R5", "a full disk (a tmpfs of a few pages, a bound on the size of files)")
 def test_a_full_disk_keeps_no_worker_alive(purse, monkeypatch):
     child = purse.stubborn("tsk-a")
     real = files.replace

@@ -54,6 +54,8 @@ def acknowledged(child) -> list[int]:
     ]
 
 
+@pytest.mark.fault("R6", "workers that race for the budget, killed at random")
+@pytest.mark.threat("S10", "caps of tokens and money under races, kills and wrong clocks")
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", lumen_sweeps.seeds(8))
 def test_the_cap_holds_and_spend_counts_once_whatever_is_killed(purse, seed):
@@ -94,6 +96,8 @@ def goes_on(purse, size: int) -> bool:
     return path.exists() and (path.stat().st_size > size or bool(purse.ledger.book.waits))
 
 
+@pytest.mark.fault("R6", "workers that race for the budget, killed at random")
+@pytest.mark.threat("S10", "caps of tokens and money under races, kills and wrong clocks")
 def test_many_at_once(purse):
     purse.settings("[budget]\nday_tokens = 3000\nday_usd = 0\n")
     children = [purse.race(f"tsk-{number}", number, 30) for number in range(MANY)]

@@ -35,6 +35,7 @@ def settings(root: Path, text: str) -> tuple[Config, list[str]]:
     return config, [f"{problem.what}; {problem.hint}" for problem in problems]
 
 
+@pytest.mark.threat("S4", "settings that are slips or cannot be read: what protects stays closed")
 @pytest.mark.parametrize("line", ['require = "landlok"', "require = 3", 'requir = "landlock"'])
 def test_a_misspelt_floor_lets_no_command_run(tmp_path: Path, line: str) -> None:
     config, said = settings(tmp_path, f"[sandbox]\n{line}\n[sandbox.x]\n")
@@ -106,6 +107,7 @@ UNKNOWN = {
 }
 
 
+@pytest.mark.threat("S4", "settings that are slips or cannot be read: what protects stays closed")
 @pytest.mark.parametrize("known", [False, True], ids=["nothing known", "known from before"])
 def test_what_nobody_knows_closes_the_section_it_may_have_been_meant_for(
     tmp_path: Path, known: bool, sampled: Callable[..., list[str]]
@@ -183,6 +185,7 @@ def test_the_problem_names_the_line_the_key_and_what_to_write(tmp_path: Path, te
     assert problem.what.startswith(said)
 
 
+@pytest.mark.threat("S4", "settings that are slips or cannot be read: what protects stays closed")
 def test_a_saved_rule_that_cannot_be_read_brings_no_older_ones_back(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.config.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')

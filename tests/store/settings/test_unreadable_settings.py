@@ -62,6 +62,7 @@ def protection(config: Config) -> tuple[object, ...]:
     return config.sandbox, config.budget, config.approvals, config.web, config.allow
 
 
+@pytest.mark.threat("S4", "settings that are slips or cannot be read: what protects stays closed")
 @pytest.mark.parametrize("how", BREAKS)
 def test_what_protects_holds_as_it_was_last_read(layout: Layout, how: str) -> None:
     layout.config.write_text(MINE)
@@ -115,6 +116,7 @@ def test_a_wrong_limit_of_which_nothing_is_known_stops_what_it_limits(layout: La
     assert "every change asks until it is fixed" in problems[1].hint
 
 
+@pytest.mark.threat("S4", "settings that are slips or cannot be read: what protects stays closed")
 def test_a_wrong_limit_of_the_sandbox_hides_what_was_hidden_and_opens_no_folder(layout: Layout) -> None:
     layout.config.write_text('[sandbox]\nwritable = ["~/a"]\nhidden = ["~/keys"]\nmemory_mb = 512\n')
     load_and_keep(layout)
@@ -123,6 +125,7 @@ def test_a_wrong_limit_of_the_sandbox_hides_what_was_hidden_and_opens_no_folder(
     assert (found.writable, found.hidden, found.memory_mb) == ((), ("~/keys",), 256)
 
 
+@pytest.mark.threat("S4", "settings that are slips or cannot be read: what protects stays closed")
 def test_a_misspelled_sandbox_runs_no_command(layout: Layout) -> None:
     layout.config.write_text('[sanbox]\nrequire = "landlock"\n')
     config, problems = load_and_keep(layout)
@@ -131,6 +134,7 @@ def test_a_misspelled_sandbox_runs_no_command(layout: Layout) -> None:
     assert choose(config.sandbox, SelfTestResults("", (tiers.TierTest("bubblewrap", True),))).tier == REFUSED
 
 
+@pytest.mark.threat("S4", "settings that are slips or cannot be read: what protects stays closed")
 def test_where_nothing_is_known_the_strictest_holds(layout: Layout) -> None:
     _break(layout.config)
     layout.operator.write_text('[[allow]]\ntool = "shell"\nrole = "builder"\npattern = "make test"\n')

@@ -181,6 +181,7 @@ def faults(town) -> list[str]:
     return found
 
 
+@pytest.mark.threat("S12", "ways past the proxy of a task")
 def test_no_attempt_gets_past_the_proxy_and_each_is_on_record(town):
     past: dict[str, list[str]] = {}
     for name, parts in ATTEMPTS.items():
@@ -211,6 +212,7 @@ def test_the_attempts_would_get_past_a_proxy_that_lacks_one_of_its_checks(town, 
     assert faults(town) or town.records[0].verdict == "allowed"
 
 
+@pytest.mark.threat("S12", "ways past the proxy of a task")
 def test_a_name_that_changes_its_address_is_asked_for_once_and_the_answer_is_used(make_town):
     town = make_town()
     assert b"200 OK" in town.say(get(b"http://rebind.example/"))
@@ -246,6 +248,7 @@ def test_a_request_drop_by_drop_ends_in_time_and_keeps_nobody_waiting(make_town)
     assert faults(town) == []
 
 
+@pytest.mark.threat("S12", "ways past the proxy of a task")
 def test_a_machines_own_public_address_is_no_way_in(make_town, monkeypatch):
     town = make_town()
     town.names["own.example"] = ["203.0.114.9"]

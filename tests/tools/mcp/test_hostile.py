@@ -41,11 +41,13 @@ def test_lines_that_are_no_messages_are_passed_over(serve):
     assert [served.call("echo", text="x").text for _ in range(2)] == ["x", "x"]
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_an_error_that_paints_is_shown_and_not_obeyed(serve):
     result = serve("paints").call("echo", text="x")
     assert result.text.startswith("small refuses: ") and is_safe(result.text)
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_names_and_descriptions_with_escapes_make_no_tool(serve, state):
     seen = declared("escapes")
     problems = {tool.name: tool.problem for tool in seen.tools if tool.problem}
@@ -55,6 +57,7 @@ def test_names_and_descriptions_with_escapes_make_no_tool(serve, state):
     assert {tool.name for tool in seen.tools if not tool.problem} == {tool.name for tool in declared().tools} - {"echo"}
 
 
+@pytest.mark.threat("S1", "hostile text in what commands and servers print")
 def test_a_person_who_looks_sees_what_it_tries_and_nothing_of_it_is_obeyed(state):
     configure(state, "small", "escapes", "legacy", writes=False)
     accept(state, declared())

@@ -9,6 +9,7 @@ from sandbox_attacks import ATTACKS, SECRET, SURVIVORS, got_through, places
 from lumen_tui.model.text import one_line
 
 
+@pytest.mark.threat("S12", "ways out of the sandbox, on each tier")
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", ATTACKS)
 def test_it_leads_nowhere(name, machine):
@@ -28,6 +29,7 @@ def test_the_suite_is_no_smaller_than_promised():
     assert len(ATTACKS) >= 105
 
 
+@pytest.mark.threat("S12", "processes that outlive their command or its limits")
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", SURVIVORS)
 def test_nothing_lives_on(name, machine):
@@ -165,6 +167,7 @@ OF_THE_USER = [name for name in OVER if "inotify" in name or "on the way" in nam
 IN_TURN = [pytest.param(name, marks=pytest.mark.xdist_group("of the user")) for name in OF_THE_USER]
 
 
+@pytest.mark.threat("S12", "processes that outlive their command or its limits")
 @pytest.mark.sweep(most=14)
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", [*(name for name in OVER if name not in OF_THE_USER), *IN_TURN])

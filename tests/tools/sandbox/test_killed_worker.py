@@ -26,6 +26,7 @@ def alive(mark: str, session: int) -> list[str]:
     return found
 
 
+@pytest.mark.threat("S12", "processes that outlive their command or its limits")
 @pytest.mark.parametrize("tier", ["bubblewrap", "landlock", "ask"])
 def test_nothing_lives_on_once_its_worker_was_killed(tier, results, tmp_path):
     if tier != "ask" and not results.holds(tier):

@@ -136,6 +136,7 @@ def test_children_that_are_left_uncollected_end_no_command(machine):
     assert result.text == "works\n"
 
 
+@pytest.mark.threat("S15", "an engine that is not the one; processes with a number used again")
 def test_numbers_of_processes_that_are_used_again_are_other_processes():
     seen = usage.ResourceUsage()
     seen.sample([os.getpid()])

@@ -143,6 +143,7 @@ def own_address() -> str:
             return "127.0.0.2"
 
 
+@pytest.mark.threat("S12", "ways past the proxy of a task")
 def test_no_way_leads_out_but_through_the_proxy(box, machine, site):
     machine.files.mkdir(exist_ok=True)
     order = {"port": site.port, "lan": own_address(), "worker": os.getpid(), "sock": str(machine.values["sock"]),

@@ -56,6 +56,7 @@ def untouched(machine) -> dict[str, bytes]:
     return found | machine.kept()
 
 
+@pytest.mark.threat("S12", "commands that may only read: writes, secrets, processes, network")
 @pytest.mark.parametrize("role", [READER, EVEN_WITH], ids=["reader", "even with rights"])
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", WRITING)
@@ -73,6 +74,7 @@ def test_it_changes_nothing(name, machine, role):
     ]
 
 
+@pytest.mark.threat("S12", "commands that may only read: writes, secrets, processes, network")
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", REACHING)
 def test_it_reaches_no_secret_and_no_other_process(name, machine):
@@ -81,6 +83,7 @@ def test_it_reaches_no_secret_and_no_other_process(name, machine):
     assert machine.victim.poll() is None
 
 
+@pytest.mark.threat("S12", "commands that may only read: writes, secrets, processes, network")
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", NETWORK)
 def test_it_reaches_no_network_even_where_the_role_does(name, machine):
@@ -89,6 +92,7 @@ def test_it_reaches_no_network_even_where_the_role_does(name, machine):
     assert machine.reached() == []
 
 
+@pytest.mark.threat("S12", "commands that may only read: writes, secrets, processes, network")
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", SURVIVORS)
 def test_it_leaves_no_process(name, machine):
@@ -97,6 +101,7 @@ def test_it_leaves_no_process(name, machine):
     assert machine.survivors(f"61.5{machine.values['n']}") == []
 
 
+@pytest.mark.threat("S12", "commands that may only read: writes, secrets, processes, network")
 @pytest.mark.sweep(most=10)
 @lumen_machine.on_a_tier
 @pytest.mark.parametrize("name", ATTACKS)
@@ -137,6 +142,7 @@ READS = (
 )
 
 
+@pytest.mark.threat("S12", "commands that may only read: writes, secrets, processes, network")
 @pytest.mark.parametrize("command", READS)
 def test_without_a_sandbox_every_command_asks_and_a_no_runs_nothing(unwalled, command):
     unwalled.answer = ApprovalReply(allowed=False, reason="not on a Friday")

@@ -47,6 +47,7 @@ def test_a_repository_is_not_buried_under_many_folders(machine, app, monkeypatch
     assert not (app / ".git" / "hooks" / "pre-commit").exists()
 
 
+@pytest.mark.threat("S6", "links put in the way while a tool works")
 def test_a_link_that_is_called_env_makes_nothing_outside(machine):
     """bubblewrap makes what it has to cover; while it does, the machine's files stand below /oldroot."""
     machine.run("ln -s /oldroot@state@/kill.json .env; ln -s @home@/.ssh .env.local; ln -s /nowhere .env.x")
@@ -120,6 +121,7 @@ def test_a_command_does_not_begin_in_walls_that_are_not_as_meant(machine, monkey
     assert machine.kept() == before
 
 
+@pytest.mark.threat("S6", "links put in the way while a tool works")
 def test_a_link_on_the_way_to_a_granted_folder_grants_nothing(machine, monkeypatch):
     if machine.tier != "landlock":
         pytest.skip("the same for bubblewrap is above")
@@ -164,6 +166,7 @@ def swapped(unwalled, monkeypatch):
     return unwalled
 
 
+@pytest.mark.threat("S6", "links put in the way while a tool works")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -181,6 +184,7 @@ def test_no_tool_follows_a_link_that_was_put_in_the_way(swapped, tool, arguments
     assert "known" not in result.text
 
 
+@pytest.mark.threat("S6", "links put in the way while a tool works")
 def test_an_edit_does_not_read_behind_it_either(swapped):
     with pytest.raises(ToolError, match="cannot be read"):
         plan_edit(swapped.box()._context, EditArguments("a/id_rsa", SECRET, "x"))

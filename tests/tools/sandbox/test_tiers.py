@@ -35,6 +35,7 @@ NONE = SelfTestResults(
 )
 
 
+@pytest.mark.threat("S12", "a machine without a sandbox refuses or asks")
 @each_row(
     ("settings", "results", "tier"),
     [
@@ -76,6 +77,7 @@ exec "$@"
 """
 
 
+@pytest.mark.threat("S12", "a machine without a sandbox refuses or asks")
 @pytest.mark.parametrize(
     ("script", "why"),
     [
@@ -132,6 +134,7 @@ def test_one_that_stops_working_later_runs_nothing(machine):
     assert not (machine.files / "here").exists()
 
 
+@pytest.mark.threat("S12", "a machine without a sandbox refuses or asks")
 def test_where_the_required_tier_does_not_work_a_command_is_refused_with_the_reason(unwalled):
     unwalled.settings(require="landlock")
     for box in (unwalled.box(), unwalled.box(**READS)):
@@ -206,6 +209,7 @@ def test_bubblewrap_is_found_on_the_path(tmp_path):
     assert bubblewrap.program(fake_bwrap(tmp_path / "bin", "exit 0")).endswith("/bin/bwrap")
 
 
+@pytest.mark.threat("S12", "a machine without a sandbox refuses or asks")
 @pytest.mark.parametrize("settings", [{"require": "bubblewrap"}, {"tier": "bubblewrap"}])
 def test_taking_programs_off_the_path_never_loosens_what_is_required(unwalled, settings):
     """What lets tests run as on a bare machine could be done to an engine as well."""

@@ -27,6 +27,7 @@ def hangups() -> ModuleType:
     return module
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 @pytest.mark.sweep(most=4)
 @pytest.mark.parametrize(
     ("leader", "way", "size"),
@@ -50,30 +51,36 @@ def test_a_room_ends_and_leaves_nothing_behind(hangups: ModuleType, leader: str,
     hangups.once(leader, way, size)
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 @pytest.mark.sweep(most=1)
 @pytest.mark.parametrize("way", ["the terminal goes", "TERM"])
 def test_an_editor_that_heeds_nothing_ends_with_the_room(hangups: ModuleType, way: str) -> None:
     hangups.in_the_editor(way)
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 @pytest.mark.sweep(most=1)
 @pytest.mark.parametrize("size", ["0x0", "0x80"])
 def test_a_terminal_of_no_size_gets_nothing_and_costs_nothing(hangups: ModuleType, size: str) -> None:
     hangups.still(size)
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 def test_a_size_that_changes_while_the_room_opens_is_drawn_and_then_it_rests(hangups: ModuleType) -> None:
     hangups.resized_at_once()
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 def test_a_room_whose_terminal_nobody_reads_ends_by_term(hangups: ModuleType) -> None:
     hangups.unread()
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 def test_the_end_of_the_input_ends_a_room_that_draws_elsewhere(hangups: ModuleType) -> None:
     hangups.end_of_input()
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 @pytest.mark.sweep(most=2)
 @pytest.mark.parametrize("seconds", [0.08, 0.16, 0.3])
 @pytest.mark.parametrize("way", ["TERM", "INT"])
@@ -83,6 +90,7 @@ def test_a_room_that_is_told_to_end_while_it_opens_gives_the_terminal_back(
     hangups.early(way, seconds)
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 @pytest.mark.sweep(most=1)
 @pytest.mark.parametrize(("way", "filling"), [("the terminal goes", False), ("the leader is killed", True)])
 def test_a_demo_takes_its_engine_and_its_folder_along(hangups: ModuleType, way: str, filling: bool) -> None:
@@ -114,6 +122,7 @@ def test_an_interrupt_while_a_demo_is_filled_waits_for_no_thread(tmp_path: Path)
     until(lambda: not list(tmp_path.iterdir()))
 
 
+@pytest.mark.fault("R12", "terminals that go, leaders that are killed, HUP, TERM, INT")
 @pytest.mark.parametrize("way", ["the client is killed", "another size, then q"])
 def test_a_connection_that_drops_ends_what_it_opened(hangups: ModuleType, way: str) -> None:
     if why := hangups.lacking("sshd"):

@@ -74,6 +74,7 @@ async def rounds(soak: ModuleType, engine: Engine, clock: MovedClock, numbers: r
     engine.poll(engine.clock.now())  # takes in what the last probes saw
 
 
+@pytest.mark.fault("R15", "news to an engine and screens of a room, round after round: memory and descriptors")
 async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypatch):
     monkeypatch.setattr(command_inbox, "_REMEMBERED", 4)
     (tmp_path / "state").mkdir(mode=0o700)
@@ -93,6 +94,7 @@ async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypat
         engine.close("done")
 
 
+@pytest.mark.fault("R15", "news to an engine and screens of a room, round after round: memory and descriptors")
 async def test_a_room_frees_each_screen_that_was_left_although_no_collector_comes_round(soak, tmp_path, no_collector):
     store = Store(tmp_path)
     store.layout.create()
@@ -120,6 +122,7 @@ def alive() -> Counter[type]:
     return Counter({kind: sum(isinstance(thing, kind) for thing in things) for kind in (Screen, Widget)})
 
 
+@pytest.mark.fault("R15", "news to an engine and screens of a room, round after round: memory and descriptors")
 def test_to_ask_for_tasks_by_their_ids_leaves_nothing_in_memory(tmp_path):
     layout = Layout(tmp_path)
     layout.create()

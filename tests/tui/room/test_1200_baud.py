@@ -104,6 +104,7 @@ def test_a_terminal_too_small_for_a_room_on_a_slow_line_takes_keys_and_grows_aga
     modem.until(lambda: "4 Signals" in modem.text and "a note, number 3" in modem.text)
 
 
+@pytest.mark.fault("R12", "storms of sizes and keys")
 def test_a_storm_of_sizes_on_a_slow_line_piles_nothing_up(modem: SlowModem) -> None:
     modem.rate, modem.waited = 8 * _RATE, 0
     for columns in range(60, 140, 4):

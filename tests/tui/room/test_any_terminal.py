@@ -54,6 +54,7 @@ def picture_is_whole(modem: Modem) -> None:
         assert modem.emulator.picture == before
 
 
+@pytest.mark.fault("R12", "storms of sizes and keys")
 def test_every_size_shows_what_a_whole_repaint_shows(room: Modem) -> None:
     for columns, rows in ((10, 3), (400, 120), (1, 1), (0, 0), (60, 20), (33, 7), (80, 24), (120, 40)):
         room.resize(columns, rows)
@@ -65,6 +66,7 @@ def test_every_size_shows_what_a_whole_repaint_shows(room: Modem) -> None:
     room.until(lambda: "something noticed" in room.text)
 
 
+@pytest.mark.fault("R12", "storms of sizes and keys")
 @pytest.mark.parametrize("seed", range(2))
 def test_a_storm_of_sizes_and_keys_ends_in_the_last_of_each(room: Modem, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - a seed makes it the same again
@@ -82,6 +84,7 @@ def test_a_storm_of_sizes_and_keys_ends_in_the_last_of_each(room: Modem, seed: i
     picture_is_whole(room)
 
 
+@pytest.mark.fault("R12", "storms of sizes and keys")
 def test_a_storm_that_ends_in_the_size_it_began_with_leaves_nothing_of_it(room: Modem) -> None:
     for _ in range(20):
         termios.tcsetwinsize(room.room.fd, (20, 60))

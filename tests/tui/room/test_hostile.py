@@ -45,6 +45,7 @@ def spoil(snapshot: Snapshot) -> Snapshot:
     )  # fmt: skip
 
 
+@pytest.mark.threat("S1", "hostile words in every record, on every pane, dialog and screen")
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (200, 50)])
 async def test_hostile_text_in_every_pane_stays_text(
     open_room: Any, busy_snapshot: Snapshot, size: tuple[int, int]
@@ -58,6 +59,7 @@ async def test_hostile_text_in_every_pane_stays_text(
         assert room.app.return_value is None
 
 
+@pytest.mark.threat("S2", "clicks on markup, widgets and words that look like it")
 async def test_a_click_on_hostile_markup_does_nothing(open_room: Any, busy_snapshot: Snapshot) -> None:
     async with open_room(spoil(busy_snapshot)) as room:
         for x in range(4, 70, 6):
@@ -67,6 +69,7 @@ async def test_a_click_on_hostile_markup_does_nothing(open_room: Any, busy_snaps
         assert room.app.is_running
 
 
+@pytest.mark.threat("S1", "hostile words in every record, on every pane, dialog and screen")
 @each_row(
     "segment",
     [
@@ -85,6 +88,7 @@ def test_the_second_wall(segment: Segment) -> None:
     assert sum(s.cell_length for s in shown) == 7 + segment.cell_length
 
 
+@pytest.mark.threat("S1", "hostile words in every record, on every pane, dialog and screen")
 def test_the_second_wall_lets_the_rest_through_as_it_is() -> None:
     line = [Segment("plain ", Style(bold=True)), Segment("▲ 3 · ünï 漢", Style.from_meta({"@mouse.down": "grab"}))]
     assert Guard().apply(line, Color(0, 0, 0)) is line

@@ -53,6 +53,7 @@ def test_no_color_sends_none(state: Path, terminals: list[Terminal]) -> None:
     assert terminal.end() == 0
 
 
+@pytest.mark.threat("S1", "what a terminal is sent, byte by byte")
 def test_hostile_text_never_reaches_the_wire(state: Path, terminals: list[Terminal]) -> None:
     port = RemotePort(state, "me")
     port.submit(CreateNode(content=_EVIL, priority="P0"))

@@ -86,6 +86,7 @@ async def test_typing_in_help_narrows_it(room):
         assert app.answers == ["merge"]
 
 
+@pytest.mark.threat("S2", "clicks on markup, widgets and words that look like it")
 async def test_hostile_words_in_commands_and_reasons_stay_text(room, hostile):
     commands = [RoomCommand("a", ("a",), hostile, hostile, hostile), RoomCommand("b", ("b",), "b", hostile)]
     for screen in (Palette(commands, lambda command: hostile), HelpScreen(commands, {}, lambda command: hostile)):

@@ -111,6 +111,7 @@ async def test_no_screen_shows_a_whole_id_or_a_date_of_a_file(lived: Path, size:
     assert len(places) > 30  # the walk went everywhere
 
 
+@pytest.mark.threat("S1", "hostile words in every record, on every pane, dialog and screen")
 @pytest.mark.sweep
 async def test_whatever_words_a_screen_shows_every_line_keeps_its_place(hostile: Path) -> None:
     wrong: list[tuple[str, str]] = []

@@ -139,6 +139,7 @@ async def test_in_a_room_that_only_looks_nothing_is_changed(room: Any, port: Rem
         assert _states(port)() == ["nightly active"]
 
 
+@pytest.mark.threat("S2", "clicks on markup, widgets and words that look like it")
 async def test_hostile_words_do_nothing(room: Any, port: RemotePort, hostile: str) -> None:
     port.submit(_nightly(text=hostile, to=""))
     async with room(_screen(port)) as (app, pilot):

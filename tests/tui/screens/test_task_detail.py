@@ -108,6 +108,7 @@ async def test_a_task_that_is_not_there_is_said(room, port):
         await until(pilot, lambda: "there is no task tsk-none" in app.shown)
 
 
+@pytest.mark.threat("S2", "clicks on markup, widgets and words that look like it")
 @pytest.mark.parametrize("length", [1, 3000])
 async def test_hostile_text_is_text_in_facts_tail_and_result(room, port, hostile, length):
     task_id = asked(port, f"{hostile} largest")
