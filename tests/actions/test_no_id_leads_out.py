@@ -28,8 +28,8 @@ NAMES = (
     "a/../../outside/canary", "a/b", "a\\b", "..\\..\\outside", "canary\0.md", "\0", "-rf", "--help", "~", "~root",
     "$HOME", "`id`", "$(id)", "a;b", "a b", " a", "a ", "a\nb", "a\rb", "a\tb", "\x1b[2J", "a\x7f", "a.", ".a", "a.md",
     "..%2f..%2foutside", "%2e%2e/outside", "..%c0%af", "\u2024\u2024/outside", "\uff0e\uff0e/outside", "a\u2215b",
-    "a\uff0fb",    "\u0430bc", "A", "CON", "nul", "a" * 65, "a" * 300, "a" * 5000, "é", "e\u0301", "\u202eabc", "a\u200bb", "\ud800",
-    "ß", "İ", "k\u212a", "１２", "WU-1/../../x", "WU-../x", "tsk-../../x", "mem-x/../../y", "*", "?", "[a]",
+    "a\uff0fb", "\u0430bc", "A", "CON", "nul", "a" * 65, "a" * 300, "a" * 5000, "é", "e\u0301", "\u202eabc", "a\u200bb",
+    "\ud800", "ß", "İ", "k\u212a", "１２", "WU-1/../../x", "WU-../x", "tsk-../../x", "mem-x/../../y", "*", "?", "[a]",
     "file:///etc/passwd",
 )  # fmt: skip
 NOT_NAMES = ("path", "folder", "plan", "changes")  # what a person gives as a path, or what is no text
