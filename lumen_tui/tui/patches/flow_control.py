@@ -62,9 +62,12 @@ class FlowControl:
         self._asked_at, self._asked_about, self._since = now, self._since, 0
         return True
 
-    def answered(self, now: float) -> bool:
-        """Take an answer; return whether to ask again: about what was sent meanwhile, or how far the terminal is."""
-        taken, count = now - self._asked_at, self._asked_about
+    def answered(self, arrived: float, now: float) -> bool:
+        """Take an answer that arrived at that time; return whether to ask again.
+
+        That is about what was sent meanwhile, or how far the terminal is.
+        """
+        taken, count = arrived - self._asked_at, self._asked_about
         first, self.answers = not self.answers, True
         self._asked_at = 0.0
         self._nearest = taken if self.slow and not count else min(self._nearest, taken)

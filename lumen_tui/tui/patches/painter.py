@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from threading import Event
 from typing import Any, Protocol
 
@@ -115,16 +116,16 @@ class Painter:
         """The terminal has shown what was sent before it was asked. In the thread that reads."""
         self._answered.set()
         if (outlet := self._outlet) is not None:
-            outlet.call(self._learn)
+            outlet.call(partial(self._learn, time.monotonic()))  # that the room is busy says nothing of the line
 
     def take_cursor(self, place: Offset) -> None:
         """Learn from where the cursor is what the terminal does."""
         straight = place.y == _BELOW and place.x in (_DRAWN, _REPEATED)
         self._skills = self._frame.skills = TerminalSkills(place.x == _REPEATED, straight)
 
-    def _learn(self) -> None:
+    def _learn(self, arrived: float) -> None:
         was_slow = self._flow.slow
-        ask = self._asking(self._flow.answered(time.monotonic()))
+        ask = self._asking(self._flow.answered(arrived, time.monotonic()))
         if ask and self._outlet is not None:
             self._outlet.write(ask)
         if self._flow.slow != was_slow:

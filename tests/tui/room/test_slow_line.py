@@ -51,11 +51,15 @@ def test_a_terminal_that_never_answers_is_sent_everything() -> None:
     assert flow.most(1.1) == math.inf
 
 
+def answered(flow: FlowControl, at: float) -> bool:
+    return flow.answered(at, at)
+
+
 def quick(flow: FlowControl) -> None:
     """Let a terminal answer at once, twice."""
     for at in (1.0, 2.0):
         flow.sent(400, at)
-        flow.answered(at + 0.02)
+        answered(flow, at + 0.02)
 
 
 def test_what_is_on_its_way_is_bounded() -> None:
@@ -66,7 +70,7 @@ def test_what_is_on_its_way_is_bounded() -> None:
         flow.sent(400, 3.0)
         sent += 400
     assert sent <= 2_400
-    flow.answered(3.1)
+    answered(flow, 3.1)
     assert flow.most(3.1)
 
 
@@ -91,7 +95,7 @@ def test_a_slow_line_is_known_by_its_answers_and_gets_half_a_second_at_a_time(ra
     quick(flow)
     for count in (2_000, 400, 400, 400):
         flow.sent(count, now)
-        while flow.answered(now := now + 0.02 + count / rate):
+        while answered(flow, now := now + 0.02 + count / rate):
             count = 0
     assert flow.slow
     assert flow.most(now) == pytest.approx(max(160, rate / 2), rel=0.3)
@@ -102,7 +106,7 @@ def test_a_far_terminal_is_not_slow() -> None:
     for _ in range(20):
         flow.sent(400, now)
         now += 0.7
-        flow.answered(now)
+        answered(flow, now)
     assert not flow.slow
 
 
@@ -110,13 +114,23 @@ def test_a_line_is_quick_again_after_three_quick_answers() -> None:
     flow, now = FlowControl(), 3.0
     quick(flow)
     flow.sent(2_000, now)
-    flow.answered(now := now + 4)
+    answered(flow, now := now + 4)
     assert flow.slow
-    assert flow.answered(now + 0.02) is False, "how far it is"
+    assert answered(flow, now + 0.02) is False, "how far it is"
     for turn in range(3):
         assert flow.slow, turn
         flow.sent(300, now)
-        while flow.answered(now := now + 0.03):
+        while answered(flow, now := now + 0.03):
             pass  # it asks how far the terminal is
     assert not flow.slow
     assert flow.most(now) == math.inf
+
+
+def test_that_the_room_is_busy_does_not_make_its_line_slow() -> None:
+    flow, now = FlowControl(), 3.0
+    quick(flow)
+    for _ in range(5):
+        flow.sent(800, now)
+        while flow.answered(now + 0.02, now := now + 2):
+            pass
+    assert not flow.slow
