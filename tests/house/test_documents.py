@@ -123,9 +123,9 @@ def test_the_architecture_names_every_folder(root: Path) -> None:
     assert [str(folder) for folder in folders if f"`{folder}/" not in text] == []
 
 
-def test_the_readme_names_the_key_of_every_command(root: Path) -> None:
+def test_the_page_of_keys_names_that_of_every_command(root: Path) -> None:
     """Panes are a range there, and what goes the other way stands beside its partner."""
-    keys = (root / "README.md").read_text(encoding="utf-8").partition("## Keys")[2].partition("\n## ")[0]
+    keys = (root / "docs" / "keys.md").read_text(encoding="utf-8")
     left_out = re.compile(r"pane_|previous_pane|page_|day_|week_")
     named = set(re.findall(r"`([^`]+)`", keys))
     wanted = [command for command in COMMANDS if not left_out.match(command.action)]
