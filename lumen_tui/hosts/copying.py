@@ -85,15 +85,8 @@ class Copier:
         if frame.whole:
             files.replace(path, frame.data)
             return
-        with files.locked_log(path) as fd:
-            there = os.fstat(fd).st_size - frame.offset
-            if there < 0:
-                raise BadFrame(
-                    f"host {self._host} sent {frame.name} from byte {frame.offset}: {-there} before are missing"
-                )
-            if os.pread(fd, min(there, len(frame.data)), frame.offset) != frame.data[:there]:
-                raise BadFrame(f"host {self._host} sent {frame.name} with other bytes than those that are here")
-            files.write_all(fd, frame.data[there:])
+        if trouble := append_at(path, frame.offset, frame.data):
+            raise BadFrame(f"host {self._host} sent {frame.name} from byte {frame.offset}: {trouble}")
 
     def _keep_late(self, frame: Frame) -> None:
         """Keep what a host wrote under an attempt that is over here: evidence, and no part of the task."""
@@ -102,3 +95,18 @@ class Copier:
         record = msgspec.structs.replace(frame, name=name, data=data)
         path = self._folder / _LATE.format(attempt=max(0, frame.attempt))
         files.append(path, msgspec.json.encode(record) + b"\n")
+
+
+def append_at(path: Path, offset: int, data: bytes) -> str:
+    """Add the bytes to a journal as they stand in another one from `offset`, as far as they are not here. StoreError.
+
+    Return why they are no part of the same journal; the empty string where they are in it now.
+    """
+    with files.locked_log(path) as fd:
+        there = os.fstat(fd).st_size - offset
+        if there < 0:
+            return f"{-there} before are missing"
+        if os.pread(fd, min(there, len(data)), offset) != data[:there]:
+            return "there are other bytes already"
+        files.write_all(fd, data[there:])
+    return ""

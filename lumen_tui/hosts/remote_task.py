@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lumen_tui.engine.supervisor import workers
+from lumen_tui.hosts.copying import append_at
 from lumen_tui.hosts.gathering import Gatherer
 from lumen_tui.hosts.spool import Spool
 from lumen_tui.model import frames, ids
@@ -24,6 +25,7 @@ from lumen_tui.model.transcript import session_id
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import stamp
 from lumen_tui.store.tasks import leases, task_records
 from lumen_tui.store.tasks.task_records import has_worker, read_json
 from lumen_tui.tools.sandbox.tiers import RESULTS
@@ -42,6 +44,7 @@ class RemoteState(Struct, frozen=True):
     attempt: int
     alive: bool
     last: int
+    told: dict[str, int] = {}  # how many bytes it has of each journal that the engine adds to
 
 
 class RemoteTask:
@@ -80,17 +83,24 @@ class RemoteTask:
         alive = has_worker(self.folder)  # first: what it wrote at its end is there once it is gone
         while self._gatherer.gather() and not alive:
             continue
-        return RemoteState(self.attempt, alive, self._spool.last)
+        told = {name: size for name in frames.TOLD if (size := stamp(self.folder / name)[1])}
+        return RemoteState(self.attempt, alive, self._spool.last, told)
 
     def after(self, seq: int) -> list[Frame]:
         """Return frames behind that number, as many as are sent at once."""
         return self._spool.after(seq)
 
-    def order(self, name: str, data: bytes | None) -> None:
-        """Write what the engine wrote for the worker, or take it away with None. OrderRefused, StoreError."""
-        if name not in frames.ORDERS:
+    def order(self, name: str, data: bytes | None, offset: int = -1) -> None:
+        """Write what the engine wrote for the worker, or take it away with None. OrderRefused, StoreError.
+
+        With an offset the data are added to a journal there, as far as they are not in it.
+        """
+        if name not in (frames.TOLD if offset >= 0 else frames.ORDERS):
             raise OrderRefused(f"{one_line(name, 60)!r} is nothing that an engine tells a worker")
-        if data is None:
+        if offset >= 0:
+            if trouble := append_at(self.folder / name, offset, data or b""):
+                raise OrderRefused(f"{name} from byte {offset}: {trouble}")
+        elif data is None:
             directories.remove(self.folder / name)
         else:
             files.replace(self.folder / name, data)

@@ -49,12 +49,13 @@ class Look(Struct, frozen=True, tag=True):
 
 
 class Tell(Struct, frozen=True, tag=True):
-    """Write what the engine wrote for a worker, or take it away with None."""
+    """Write what the engine wrote for a worker, or take it away with None; with an offset, add to a journal."""
 
     task_id: str
     attempt: int
     name: str
     data: bytes | None = None
+    offset: int = -1
 
 
 class End(Struct, frozen=True, tag=True):
@@ -155,8 +156,8 @@ class HostService:
             case Look():
                 state, frames = await self._look(demand)
                 return HostAnswer(request.nonce, state=state, frames=tuple(frames))
-            case Tell(task_id, attempt, name, data):
-                self._task(task_id, attempt).order(name, data)
+            case Tell(task_id, attempt, name, data, offset):
+                self._task(task_id, attempt).order(name, data, offset)
             case End(task_id, attempt, reason):
                 await self._task(task_id, attempt).end(one_line(reason, 300))
         return HostAnswer(request.nonce, state=self._task(demand.task_id, demand.attempt).state())

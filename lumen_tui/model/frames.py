@@ -6,13 +6,16 @@ import re
 
 from msgspec import Struct
 
+from lumen_tui.model.asks import ANSWERS, ASKS
+
 TRANSCRIPT = "transcript.jsonl"  # stands for the session file of the attempt, which is not in the task's folder
 LOG = "worker.log"
-JOURNALS = ("events.jsonl", "steps.jsonl", "network.jsonl", LOG)
+JOURNALS = ("events.jsonl", "steps.jsonl", "network.jsonl", ASKS, LOG)
 # In the order in which they are sent: what ends the attempt comes after all that it ended with.
 RECORDS = ("begun.json", "result.md", "wait.json", "parked.json", "put-back.json", "claim.json", "exit.json")
-ORDERS = ("stop.json", "hold.json")  # what the engine writes for a worker
-_GIVEN = ("spec.json", "steers.jsonl")
+ORDERS = ("stop.json", "hold.json")  # what the engine writes for a worker, and ...
+TOLD = (ANSWERS, "steers.jsonl")  # ... what it only ever adds to
+_GIVEN = ("spec.json", *TOLD)
 _EARLIER = re.compile(r"(?:run|claim)\.[0-9]{1,6}\.json|steps\.[0-9]{1,6}\.jsonl").fullmatch
 _SETTING = re.compile(r"(?:roles|prompts)/[a-z0-9][a-z0-9-]{0,63}\.md|work/WU-[0-9]{1,9}\.md").fullmatch
 _OUTPUT = re.compile(r"outputs/(?:[0-9]{1,9}\.(?:txt|png)|(?:image|pdf)-[0-9a-f]{1,64}\.(?:png|pdf))").fullmatch

@@ -31,12 +31,13 @@ from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
 from lumen_tui.storage import files, integrity, locks  # noqa: E402
-from lumen_tui.store.tasks import claims, task_records  # noqa: E402
+from lumen_tui.store.tasks import claims, leases, task_records  # noqa: E402
 from lumen_tui.tools.base import Stopped, TaskParked  # noqa: E402
 from lumen_tui.tools.policy.fence import redactor  # noqa: E402
 from lumen_tui.tools.sandbox import limits  # noqa: E402
 from lumen_tui.worker import claimed  # noqa: E402
 from lumen_tui.worker.closing import PutBack  # noqa: E402
+from lumen_tui.worker.engine_link import EngineLink  # noqa: E402
 from lumen_tui.worker.task import CannotBegin, Task, read_attempt  # noqa: E402
 from lumen_tui.worker.world import Stopper, TaskTally, World  # noqa: E402
 
@@ -152,9 +153,11 @@ def run(folder: Path, environ: dict[str, str]) -> int:
     """Run the task in `folder`, and write exit.json; the lock is held."""
     began = time.monotonic()
     stopper = Stopper(folder, time.monotonic, time.time)
-    world = World(folder, time.time, time.monotonic, environ, stopper, redactor(environ))
+    attempt = read_attempt(folder)
+    link = EngineLink(folder, attempt, stopper) if leases.is_needed(folder) else None
+    world = World(folder, time.time, time.monotonic, environ, stopper, redactor(environ), link)
     tally = TaskTally()
-    claim = claims.unchecked(folder, read_attempt(folder))
+    claim = claims.unchecked(folder, attempt)
     stopper.arm()
     if claim is not None:
         return _check(world, claim)

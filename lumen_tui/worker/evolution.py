@@ -44,7 +44,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.tools.policy.fence import redactor
-from lumen_tui.worker.spending import CallAccount
+from lumen_tui.worker.accounts import CallAccount
 
 NAME = "evolution"  # in the ledger, as a role
 _READ_PROMPT = """\

@@ -137,8 +137,7 @@ class Handover:
             more: dict[str, Any] = {"goes_on": len(self.steps.state.calls)} if self.steps.earlier else {}
             events.event("note", words, **more)
         if self._spending and (paid := self.steps.state.paid) and paid.key:
-            with self._world.stopper.guard():
-                self._spending.account.book(paid.key, paid.day, paid.usage)
+            self._spending.book(paid.key, paid.day, paid.usage)
         return replace(job, earlier=self.steps.earlier)
 
     def go_on(self, questions: QuestionClient, hear: Callable[[str], None], transcript: Transcript) -> None:

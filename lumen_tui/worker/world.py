@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from lumen_tui.model.roles import rule_sentence
 from lumen_tui.model.tasks import StopRequest, Usage
@@ -20,6 +21,9 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import leases, pauses
 from lumen_tui.store.tasks.task_records import STOP_FILE, read_stop
 from lumen_tui.tools.base import Stopped, TaskRules
+
+if TYPE_CHECKING:
+    from lumen_tui.worker.engine_link import EngineLink
 
 TICK = 0.1  # seconds between two looks
 _CLOCK = SystemClock()
@@ -194,7 +198,7 @@ def _must_rest(folder: Path, now: float, running: float) -> bool:
 
 @dataclass(frozen=True)
 class World:
-    """What the process gives a task: its folder, time, environment, stopper and redactor."""
+    """What the process gives a task: its folder, time, environment, stopper, redactor, and its way to the engine."""
 
     folder: Path
     now: Callable[[], float]
@@ -202,6 +206,7 @@ class World:
     environ: Mapping[str, str]
     stopper: Stopper
     redact: Callable[[str], str]
+    link: EngineLink | None = None  # to the engine, where that is on another machine
 
     @property
     def store(self) -> Store:

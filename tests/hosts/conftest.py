@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,16 @@ from lumen_scripted import Scripted
 
 pytest.importorskip("cryptography", reason="hosts need the extra of that name: pip install 'lumen-tui[hosts]'")
 
+from lumen_tui.hosts.ask_handler import AskHandler
 from lumen_tui.hosts.certificates import ENGINE, HOST, Authority, Credentials
 from lumen_tui.hosts.copying import Copier
+from lumen_tui.hosts.downlink import Downlink
 from lumen_tui.hosts.packing import pack
 from lumen_tui.hosts.remote_task import HostFolder, RemoteTask
+from lumen_tui.hosts.service import HostCaller
+from lumen_tui.hosts.task_link import TaskLink
 from lumen_tui.model.frames import HostOrder
+from lumen_tui.model.tasks import Spec
 from lumen_tui.model.transcript import session_id
 from lumen_tui.storage import process
 from lumen_tui.storage.clock import SystemClock
@@ -30,17 +36,40 @@ class Home(StateFolder):
     def __init__(self, root: Path) -> None:
         super().__init__(root, time.time())
         self.layout.create()
+        self._handlers: dict[tuple[str, int], AskHandler] = {}
 
     def task(self, objective: str = "What are the 3 largest files in /etc?", **more: object) -> str:
         return self.do("task.new", objective=objective, **more).target
 
     def order(self, task_id: str, attempt: int = 1) -> HostOrder:
-        return pack(self.layout, task_records.read_spec(self.layout.task(task_id)), attempt)
+        return pack(self.layout, self.spec(task_id), attempt)
 
     def copier(self, task_id: str, attempt: int = 1) -> Copier:
         folder = self.layout.task(task_id)
-        transcript = self.layout.transcript(session_id(task_records.read_spec(folder), attempt))
+        transcript = self.layout.transcript(session_id(self.spec(task_id), attempt))
         return Copier(folder, transcript, attempt, "attic")
+
+    def tend(self, task: RemoteTask) -> bool:
+        """Do once what the engine's side of a link does all the time; return whether the worker lives."""
+        state = task.state()
+        self.fetch(task)
+        key = task.task_id, task.attempt
+        if key not in self._handlers:
+            self._handlers[key] = AskHandler(self.layout, self.spec(task.task_id), task.attempt, time.time)
+        self._handlers[key].serve()
+        for demand in Downlink(self.layout.task(task.task_id), task.attempt).news(state.told):
+            task.order(demand.name, demand.data, demand.offset)
+        return state.alive
+
+    def link(self, caller: HostCaller, host: str, task_id: str, attempt: int = 1) -> TaskLink:
+        ask = partial(caller.ask, host)
+        return TaskLink(ask, self.layout, self.spec(task_id), attempt, host, time.time)
+
+    def handler(self, task_id: str, attempt: int = 1) -> AskHandler:
+        return self._handlers[task_id, attempt]
+
+    def spec(self, task_id: str) -> Spec:
+        return task_records.read_spec(self.layout.task(task_id))
 
     def fetch(self, task: RemoteTask) -> int:
         """Take in all that an attempt has sent; returns the number of its last frame."""

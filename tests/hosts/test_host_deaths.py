@@ -23,6 +23,7 @@ pytest.importorskip("distributed", reason="hosts need the extra of that name: pi
 from lumen_tui.hosts.certificates import BadCertificate
 from lumen_tui.hosts.dask_link import DaskWay, NoHost
 from lumen_tui.hosts.service import Begin, Demand, Describe, HostAnswer, HostCaller, Look
+from lumen_tui.hosts.task_link import TaskLink
 from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.storage import process
 from lumen_tui.storage.clock import SystemClock
@@ -129,18 +130,16 @@ def machines(tmp_path: Path, issuer: Any, sandbox: None) -> Iterator[Machines]:
 async def follow(
     machines: Machines, home: Any, host: str, task_id: str, attempt: int = 1, at: dict[int, Any] | None = None
 ) -> HostAnswer:
-    """Take in everything of an attempt, and do what `at` says once so many frames are here."""
+    """Follow an attempt to its end, and do what `at` says once so many frames are here."""
     acts = at or {}
-    copier = home.copier(task_id, attempt)
-    while True:
-        answer = await machines.ask(host, Look(task_id, attempt, copier.seq, 1.0))
-        assert answer.refused == "", answer.refused
-        for frame in answer.frames:
-            copier.take([frame])
-            if act := acts.pop(copier.seq, None):
-                act()
-        if not answer.state.alive and copier.seq >= answer.state.last:
-            return answer
+    link = TaskLink(partial(machines.ask, host), home.layout, home.spec(task_id), attempt, host, time.time)
+    following = asyncio.ensure_future(link.follow())
+    while not following.done():
+        for frame in [frame for frame in acts if link.seq >= frame]:
+            await asyncio.to_thread(acts.pop(frame))
+        await asyncio.wait({following}, timeout=0.02)
+    following.result()
+    return await machines.ask(host, Look(task_id, attempt))
 
 
 def calls(home: Any, task_id: str) -> list[str]:

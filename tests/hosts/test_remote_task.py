@@ -27,10 +27,6 @@ FOLDERS = ("/", "/bin", "/dev", "/etc", "/home", "/lib", "/opt", "/sbin", "/tmp"
 STEPS = [("list_dir", {"path": path}) for path in FOLDERS]
 
 
-def ended(task: RemoteTask) -> bool:
-    return not task.state().alive
-
-
 def killed(act) -> None:
     """Do it in a process that is killed with SIGKILL right behind it."""
     child = os.fork()
@@ -52,7 +48,7 @@ async def test_a_task_done_on_a_host_is_here_as_if_it_had_been_done_here(home, h
     task_id = home.task()
     task = await host.begin(home.order(task_id))
     task.launch(())
-    until(lambda: ended(task))
+    until(lambda: not home.tend(task))
     assert home.fetch(task) == task.state().last
     assert sent_home(home.layout.task(task_id)) == sent_home(task.folder)
     record = read_json(home.layout.task(task_id) / "exit.json", Exit)
@@ -65,7 +61,7 @@ async def test_a_worker_outlives_its_launcher_and_is_found_again(home, host, ser
     order = home.order(home.task("anything"))
     task = await host.begin(order)
     killed(lambda: task.launch(KEYS))
-    until(lambda: len(server.asked) > 3)
+    until(lambda: home.tend(task) and len(server.asked) > 3)
     again = HostFolder(host.root, SystemClock())
     assert again.alive() == [(order.task_id, 1)]
     pid = pid_of(task)
@@ -73,7 +69,7 @@ async def test_a_worker_outlives_its_launcher_and_is_found_again(home, host, ser
     attached.launch(KEYS)
     assert attached.state().alive and pid_of(attached) == pid
     assert os.getsid(pid) == pid
-    until(lambda: ended(attached))
+    until(lambda: not home.tend(attached))
     home.fetch(attached)
     assert len(server.asked) == 12
     record = read_json(home.layout.task(order.task_id) / "exit.json", Exit)
@@ -99,7 +95,7 @@ async def test_a_launcher_killed_at_any_moment_leaves_one_worker_at_most(home, h
         found = HostFolder(root, SystemClock())
         task = await found.begin(order)
         task.launch(())
-        until(partial(ended, task))
+        until(lambda task=task: not task.state().alive)
         assert _events(task).count(b'"kind":"started"') <= 1
         assert len(list(task.folder.glob("run.*.json"))) == 0
 
@@ -111,7 +107,7 @@ async def test_started_twice_there_is_one_worker(home, host, server):
     for task in tasks:
         task.launch(KEYS)
     assert pid_of(tasks[0]) == pid_of(tasks[1])
-    until(lambda: ended(tasks[0]) and ended(tasks[1]))
+    until(lambda: not home.tend(tasks[0]))
     assert len(server.asked) == 1
 
 
@@ -120,9 +116,9 @@ async def test_a_worker_that_was_killed_is_gone_and_not_begun_again_by_itself(ho
     order = home.order(home.task("anything"))
     task = await host.begin(order)
     task.launch(KEYS)
-    until(lambda: len(server.asked) > 4)
+    until(lambda: home.tend(task) and len(server.asked) > 4)
     os.kill(pid_of(task), signal.SIGKILL)
-    until(lambda: ended(task))
+    until(lambda: not home.tend(task))
     again = await host.begin(order)
     again.launch(KEYS)
     state = again.state()
@@ -137,9 +133,9 @@ async def test_a_killed_worker_goes_on_elsewhere_from_what_came_home(home, host,
     task_id = home.task("anything")
     first = await host.begin(home.order(task_id))
     first.launch(KEYS)
-    until(lambda: len(server.asked) == 6)
+    until(lambda: home.tend(first) and len(server.asked) == 6)
     os.kill(pid_of(first), signal.SIGKILL)
-    until(lambda: ended(first))
+    until(lambda: not home.tend(first))
     home.fetch(first)
     folder = home.layout.task(task_id)
     (folder / "run.1.json").write_bytes(msgspec.json.encode(Run(1, "2026-01-01T00:00:00Z", notes_begun=True)))
@@ -147,7 +143,7 @@ async def test_a_killed_worker_goes_on_elsewhere_from_what_came_home(home, host,
     other = HostFolder(tmp_path / "other", SystemClock())
     second = await other.begin(home.order(task_id, 2))
     second.launch(KEYS)
-    until(lambda: ended(second))
+    until(lambda: not home.tend(second))
     home.fetch(second)
     assert [path.name for path in folder.glob("exit.json")] == ["exit.json"]
     calls = [line for line in (folder / "events.jsonl").read_bytes().splitlines() if b'"kind":"call"' in line]
@@ -161,7 +157,7 @@ async def test_an_attempt_that_is_over_is_refused_and_a_later_one_ends_it(home, 
     first = home.order(task_id)
     one = await host.begin(first)
     one.launch(KEYS)
-    until(lambda: len(server.asked) == 1)
+    until(lambda: home.tend(one) and len(server.asked) == 1)
     files = {**first.files, f"tasks/{task_id}/run.1.json": msgspec.json.encode(Run(1, "2026-01-01T00:00:00Z"))}
     two = await host.begin(HostOrder(task_id, 2, first.role, files))
     assert not one.state().alive
@@ -185,7 +181,7 @@ async def test_a_worker_whose_lease_is_over_finishes_its_step_and_rests_until_it
     asked = len(server.asked)
     task._clock = SystemClock()
     task.renew()
-    until(lambda: ended(task))
+    until(lambda: not home.tend(task))
     assert asked == 0 and len(server.asked) == 12
 
 
@@ -227,11 +223,12 @@ async def test_a_worker_is_told_to_end_and_to_rest_and_nothing_else(home, host, 
     server.script = [30.0]
     task = await host.begin(home.order(home.task("anything")))
     task.launch(KEYS)
-    until(lambda: len(server.asked) == 1)
+    until(lambda: home.tend(task) and len(server.asked) == 1)
     with pytest.raises(OrderRefused):
         task.order("spec.json", b"{}")
-    task.order("stop.json", b'{"status": "cancelled", "reason": "enough"}')
-    until(lambda: ended(task))
+    stop = home.layout.task(task.task_id) / "stop.json"
+    stop.write_bytes(b'{"status": "cancelled", "reason": "enough"}')
+    until(lambda: not home.tend(task))
     assert read_json(task.folder / "exit.json", Exit).reason == "enough"
 
 

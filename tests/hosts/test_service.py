@@ -67,12 +67,9 @@ async def test_another_service_on_the_same_folder_goes_on_where_the_first_was(ho
     task_id = home.task("anything")
     await caller(issuer, serve()).ask("attic", Begin(home.order(task_id)))
     again = caller(issuer, serve())
-    copier, alive = home.copier(task_id), True
-    while alive:
-        answer = await again.ask("attic", Look(task_id, 1, copier.seq, 5.0))
-        copier.take(answer.frames)
-        alive = answer.state.alive
-    assert copier.seq == answer.state.last and len(server.asked) == 1
+    await home.link(again, "attic", task_id).follow()
+    answer = await again.ask("attic", Look(task_id, 1))
+    assert home.copier(task_id).seq == answer.state.last and len(server.asked) == 1
 
 
 async def test_a_look_waits_for_news_and_no_longer_than_asked(home, serve, issuer, server):

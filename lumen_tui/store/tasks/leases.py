@@ -7,6 +7,7 @@ boot, with those asleep: a wall clock that is moved ends no lease and draws none
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,11 @@ from lumen_tui.storage import files, process
 NAME = "lease.json"
 SECONDS = 60.0
 _EARLY = 15.0  # seconds less to go that are worth a write
+
+
+def is_needed(folder: Path) -> bool:
+    """Return whether the task runs on a host that has its engine elsewhere."""
+    return os.path.lexists(folder / NAME)
 
 
 def is_over(folder: Path, running: float) -> bool:
