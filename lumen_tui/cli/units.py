@@ -1,8 +1,9 @@
-"""The text of the systemd unit that drives a state folder, for a user's own manager or for the machine's.
+"""The text of systemd units, for a user's own manager or for the machine's: the engine's, and that of `serve`.
 
-What protects here must leave workers their sandbox: bubblewrap makes user and mount namespaces and mounts a fresh
-/proc, which the kernel refuses where part of /proc is covered. So nothing here restricts namespaces or covers /proc
-(RestrictNamespaces, ProtectKernelTunables, ProtectKernelLogs, ProtectProc, @mount in a SystemCallFilter).
+What protects an engine must leave workers their sandbox: bubblewrap makes user and mount namespaces and mounts a fresh
+/proc, which the kernel refuses where part of /proc is covered. So nothing there restricts namespaces or covers /proc
+(RestrictNamespaces, ProtectKernelTunables, ProtectKernelLogs, ProtectProc, @mount in a SystemCallFilter). A server runs
+no commands: it gets a few system calls, sockets, and its state folder.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ MARK = "# written by `lumen-tui service install`"
 _PLAIN = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
 
 _TEMPLATE = """\
-{mark}; `lumen-tui service remove` takes it away
+{mark}; `lumen-tui service remove{option}` takes it away
 [Unit]
-Description=Lumen agent in {root}
+Description=Lumen {what} {root}
 Documentation=man:lumen-tui(1)
 StartLimitIntervalSec=10min
 StartLimitBurst=5
@@ -27,8 +28,21 @@ StartLimitBurst=5
 Type=notify
 NotifyAccess=main
 ExecStart={command}
-EnvironmentFile=-{environment}
 {user}
+{service}
+UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
+{machine}
+[Install]
+WantedBy={wanted}
+"""
+_ENGINE = """\
+EnvironmentFile=-{environment}
 # restarted where it crashed or its beats hang; `lumen-tui stop` ends it for good
 Restart=on-failure
 RestartSec=5s
@@ -39,24 +53,37 @@ TimeoutStopSec=60s
 KillMode=process
 OOMPolicy=continue
 
-UMask=0077
-NoNewPrivileges=yes
-LockPersonality=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-SystemCallArchitectures=native
 SystemCallFilter=~@clock @cpu-emulation @module @obsolete @raw-io @reboot @swap
-SystemCallErrorNumber=EPERM
-{machine}
-[Install]
-WantedBy={wanted}
+"""
+_SERVER = """\
+# restarted where it crashed or its loop hangs
+Restart=on-failure
+RestartSec=5s
+WatchdogSec=1min
+# a large state folder is read in before it answers
+TimeoutStartSec=5min
+TimeoutStopSec=15s
+LimitNOFILE=8192
+
+SystemCallFilter=@system-service
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
 """
 _MACHINE = """\
 CapabilityBoundingSet=
 PrivateDevices=yes
-ProtectSystem=full
 ProtectControlGroups=yes
 ProtectKernelModules=yes
+"""
+_ENGINE_OF_MACHINE = "ProtectSystem=full\n"
+_SERVER_OF_MACHINE = """\
+ProtectSystem=strict
+ProtectHome=read-only
+ReadWritePaths={folder} /tmp /var/tmp
+ProtectKernelTunables=yes
+ProtectKernelLogs=yes
+ProtectClock=yes
+ProtectHostname=yes
 """
 
 
@@ -66,21 +93,35 @@ class ServiceUnit(Struct, frozen=True):
     program: Sequence[str]  # the command that is `lumen-tui`, from any folder
     root: str  # the state folder
     user: str = ""
+    serve: Sequence[str] | None = None  # with which words the folder is served; None: its engine runs
 
     def text(self) -> str:
         """Return the unit file. Raise ValueError where a path or name cannot stand in one."""
-        command = " ".join(map(_word, [*self.program, "--engine-only", "--state", self.root]))
+        does = ["--engine-only"] if self.serve is None else ["serve", *self.serve]
         filled = _TEMPLATE.format(
             mark=MARK,
+            option="" if self.serve is None else " --serve",
+            what="agent in" if self.serve is None else "API of",
             root=_line(self.root),
-            command=command,
+            command=" ".join(_word(word).replace("$", "$$") for word in [*self.program, *does, "--state", self.root]),
             after="After=network-online.target\nWants=network-online.target\n" if self.user else "",
-            environment="/etc/lumen/environment" if self.user else "%h/.config/lumen/environment",
             user=f"User={_account(self.user)}\n" if self.user else "",
-            machine=_MACHINE if self.user else "",
+            service=self._service(),
+            machine=self._machine() if self.user else "",
             wanted="multi-user.target" if self.user else "default.target",
         )
         return re.sub(r"\n{3,}", "\n\n", filled)
+
+    def _service(self) -> str:
+        """Return how it begins and ends, and which system calls it has."""
+        if self.serve is not None:
+            return _SERVER
+        return _ENGINE.format(environment=f"{'/etc' if self.user else '%h/.config'}/lumen/environment")
+
+    def _machine(self) -> str:
+        """Return what only the machine's manager can take away."""
+        own = _ENGINE_OF_MACHINE if self.serve is None else _SERVER_OF_MACHINE.format(folder=_word(self.root))
+        return f"{_MACHINE}{own}"
 
 
 def _line(text: str) -> str:
@@ -91,8 +132,8 @@ def _line(text: str) -> str:
 
 
 def _word(text: str) -> str:
-    """Return one word of a command line as systemd.service(5) takes it."""
-    escaped = _line(text).replace("$", "$$")
+    """Return one word of a list as systemd.syntax(7) takes it; in a command line a dollar sign stands twice."""
+    escaped = _line(text)
     if _PLAIN.fullmatch(text):
         return escaped
     quoted = escaped.replace("\\", "\\\\").replace('"', '\\"')

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
+import socket
 import subprocess
+import sys
+import time
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -15,6 +22,9 @@ from lumen_until import until
 
 from lumen_tui.cli.main import main
 from lumen_tui.cli.units import ServiceUnit
+from lumen_tui.model.access import Scope
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings import access
 
 BOTH = pytest.mark.parametrize("user", ["", "lumen"], ids=["user", "system"])
 # What bubblewrap, Landlock, seccomp and the zygote need of the kernel.
@@ -40,11 +50,12 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @BOTH
+@pytest.mark.parametrize("serve", [None, ["--cert", "/srv/100 %/$HOME.pem"]], ids=["engine", "serve"])
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
-def test_systemd_takes_the_unit_without_a_warning(user: str, tmp_path: Path) -> None:
+def test_systemd_takes_the_unit_without_a_warning(user: str, serve: list[str] | None, tmp_path: Path) -> None:
     program = shutil.which("true") or ""
     path = tmp_path / "lumen.service"
-    path.write_text(ServiceUnit([program], '/srv/100 % of "it"/lumen $HOME', user).text(), encoding="utf-8")
+    path.write_text(ServiceUnit([program], '/srv/100 % of "it"/lumen $HOME', user, serve).text(), encoding="utf-8")
     words = ["systemd-analyze", "verify", "--man=no", *(["--system"] if user else ["--user"]), str(path)]
     env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=env)
@@ -61,16 +72,21 @@ def _values(text: str, name: str) -> list[str]:
 def test_no_system_call_of_the_sandbox_is_filtered(user: str) -> None:
     (denied,) = _values(ServiceUnit(["/bin/true"], "/srv", user).text(), "SystemCallFilter")
     assert denied.startswith("~")
-    listed = subprocess.run(
-        ["systemd-analyze", "syscall-filter", *denied[1:].split()],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    calls = {line.strip() for line in listed.stdout.splitlines() if line.startswith("    ")}
+    calls = system_calls(*denied[1:].split())
     assert len(calls) > 10
     assert calls & SANDBOX == set()
+
+
+def system_calls(*groups: str) -> set[str]:
+    """Return the system calls of groups of systemd's, with those of the groups in them."""
+    calls: set[str] = set()
+    for group in groups:
+        words = ["systemd-analyze", "syscall-filter", group]
+        listed = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+        names = {line.strip() for line in listed.stdout.splitlines() if re.match(r"    [@a-z]", line)}
+        inner = {name for name in names if name.startswith("@")}
+        calls |= (names - inner) | (system_calls(*inner) if inner else set())
+    return calls
 
 
 @BOTH
@@ -121,6 +137,90 @@ def test_the_unit_is_written_and_removed(config: Path, tmp_path: Path, capsys: p
     assert main(["service", "remove", "--no-start"]) == 0
     assert not unit.exists()
     assert main(["service", "remove", "--no-start"]) == 3
+
+
+def test_a_server_is_a_unit_beside_the_engine_with_its_own_options(config: Path, tmp_path: Path, capsys) -> None:
+    state, words = ["--state", str(tmp_path / "state")], ["--serve", "--", "--port", "0", "--name", "lumen.example"]
+    assert main(["service", "install", "--no-start", *state, *words]) == 0
+    assert "access add" in capsys.readouterr().err
+    unit = config / "lumen-serve.service"
+    (command,) = _values(unit.read_text(), "ExecStart")
+    assert command.endswith(f"serve --port 0 --name lumen.example --state {tmp_path / 'state'}")
+    assert _values(unit.read_text(), "EnvironmentFile") == []  # keys of models are none of its business
+    assert main(["service", "show", *state, *words]) == 0
+    assert capsys.readouterr().out.endswith(unit.read_text())
+    assert main(["service", "remove", "--serve", "--no-start"]) == 0
+    assert not unit.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--serve", "--", "--prot", "9000"], "--prot"),
+        (["--serve", "--", "--port", "many"], "many"),
+        (["--serve", "--", "--cert", "chain.pem"], "whole path"),
+        (["--", "--port", "9000"], "--serve"),
+    ],
+)
+def test_words_that_no_server_takes_write_no_unit(config: Path, words: list[str], reason: str, capsys) -> None:
+    assert main(["service", "install", "--no-start", *words]) == 2
+    assert reason in capsys.readouterr().err
+    assert not config.exists()
+
+
+def read(address: str, token: str = "") -> bytes:
+    """Return the body of an answer, whatever its status."""
+    link = HTTPConnection(address.split("/")[2], timeout=60)
+    link.request("GET", f"/{address.split('/', 3)[3]}", headers={"authorization": f"Bearer {token}"})
+    with contextlib.closing(link):
+        return link.getresponse().read()
+
+
+def test_the_command_of_its_unit_serves_and_tells_the_manager(config: Path, tmp_path: Path, monkeypatch) -> None:
+    assert (
+        main(["service", "install", "--no-start", "--state", str(tmp_path / "state"), "--serve", "--", "--port", "0"])
+        == 0
+    )
+    (command,) = _values((config / "lumen-serve.service").read_text(), "ExecStart")
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        manager.settimeout(60)
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "NOTIFY_SOCKET": address}
+        with subprocess.Popen(shlex.split(command), cwd="/", env=env, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert manager.recv(100) == b"READY=1"
+                url = server.stdout.readline().rpartition(" ")[2].strip()
+                assert b'"openapi"' in read(f"{url}/openapi.json")
+            finally:
+                server.terminate()
+        assert server.returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_a_server_needs_no_system_call_and_no_socket_that_its_unit_takes_away(tmp_path: Path) -> None:
+    root, log = tmp_path / "state", tmp_path / "calls"
+    assert main(["init", "--state", str(root)]) == 0
+    token = access.add(Layout(root), "zed", frozenset({Scope.READ}), by="ana", now=time.time(), seconds=3600)
+    words = [sys.executable, "-m", "lumen_tui", "serve", "--port", "0", "--state", str(root)]
+    trace = ["strace", "-f", "-qq", "-o", str(log), "-e", "signal=none", "--"]
+    with subprocess.Popen([*trace, *words], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            url = server.stdout.readline().rpartition(" ")[2].strip()
+            for path in ("/v1/status", "/v1/search?query=pump", "/v1/tasks", "/ready", "/metrics"):
+                read(f"{url}{path}", token)
+        finally:
+            (child,) = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+            os.kill(int(child), signal.SIGTERM)
+    lines = log.read_text(errors="replace").splitlines()
+    used = {match[1] for line in lines if (match := re.match(r"\d+ +([a-z]\w*)\(", line))}
+    families = {match[1] for line in lines if (match := re.match(r"\d+ +socket\((\w+)", line))}
+    text = ServiceUnit(["/bin/true"], "/srv", "lumen", []).text()
+    (allowed,) = _values(text, "SystemCallFilter")
+    assert {"flock", "accept4", "inotify_add_watch"} <= used
+    assert used - system_calls(*allowed.split()) == set()
+    assert families <= set(_values(text, "RestrictAddressFamilies")[0].split())
 
 
 def test_a_unit_of_somebody_else_stays(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`service show | install | remove`: the engine as a service of systemd, of a user or of the machine."""
+"""`service show | install | remove`: the engine, or `serve`, as a service of systemd, of a user or of the machine."""
 
 from __future__ import annotations
 
@@ -31,16 +31,21 @@ _NO_BUS = (
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("service", "The engine as a service of systemd.", alone="show")
+    group = commands.group("service", "The engine, or a server, as a service of systemd.", alone="show")
     show = group.add("show", run_show, "Print the unit as it would be installed.", "service show")
-    text = "Write the unit, enable and start it; an engine that hangs or crashes is started again."
+    text = "Write the unit, enable and start it; what hangs or crashes is started again."
     install = group.add("install", run_install, text, "service install")
     remove = group.add("remove", run_remove, "Stop the service and take its unit away.", "service remove")
     for parser in (show, install, remove):
         parser.add_argument("--system", action="store_true", help="of the machine, as root; else of your own manager")
         parser.add_argument("--account", default="", metavar="USER", help="with --system: who runs it [you]")
-        parser.add_argument("--name", default="lumen", metavar="NAME", help="of the unit [lumen]")
+        parser.add_argument("--name", default="", metavar="NAME", help="of the unit [lumen, lumen-serve]")
+        parser.add_argument("--serve", action="store_true", help="not the engine: `lumen-tui serve` (docs/http.md)")
         parser.set_defaults(without_state=True)
+    for parser in (show, install):
+        parser.add_argument(
+            "words", nargs="*", metavar="WORD", help="with --serve, after `--`: its options, as -- --port 9000"
+        )
     show.json()
     for parser in (install, remove):
         parser.add_argument("--no-start", action="store_true", help="only the file: call no systemctl")
@@ -53,13 +58,29 @@ def _account(args: Namespace) -> str:
 
 def _unit(session: Session, args: Namespace) -> str:
     try:
-        return ServiceUnit(program(), str(session.root), _account(args)).text()
+        return ServiceUnit(program(), str(session.root), _account(args), _serve_words(args)).text()
     except ValueError as error:
         raise ActionError(str(error)) from error
 
 
+def _serve_words(args: Namespace) -> list[str] | None:
+    """Return the options of `serve`; None for an engine. UsageError, ActionError where it would not take them."""
+    if not args.serve:
+        if args.words:
+            raise ActionError(f"{one_line(args.words[0], 60)} is an option of `serve`: say --serve as well")
+        return None
+    from lumen_tui.cli.parser import build_parser
+
+    asked = build_parser("serve").parse_args(["serve", *args.words])
+    for path in filter(None, (asked.cert, asked.key)):
+        if not os.path.isabs(path):
+            raise ActionError(f"{one_line(path, 200)}: a service starts in another folder, so name the whole path")
+    return list(args.words)
+
+
 def _path(args: Namespace) -> Path:
-    name = f"{check_name(args.name, 'unit')}.service"
+    usual = "lumen-serve" if args.serve else "lumen"
+    name = f"{check_name(args.name or usual, 'unit')}.service"
     if args.system:
         return Path("/etc/systemd/system", name)
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
@@ -87,6 +108,8 @@ def run_install(session: Session, args: Namespace) -> int:
     say(f"{path} is written")
     if not args.system:
         talk("it runs while you are logged in; `loginctl enable-linger` lets it run from boot on")
+    if args.serve:
+        talk("a program needs a token: `lumen-tui access add NAME` makes one")
     return _systemctl(args, ["daemon-reload"], ["enable", "--now", path.name])
 
 
@@ -103,7 +126,7 @@ def run_remove(session: Session, args: Namespace) -> int:
 
 
 def _make_state(session: Session, args: Namespace) -> None:
-    """Make sure that there is a state folder of whoever runs the engine: it starts on no other."""
+    """Make sure that there is a state folder of whoever runs the service: it starts on no other."""
     if not args.system:
         session.make_sure()
     elif session.layout.absent():
