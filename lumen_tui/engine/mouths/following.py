@@ -8,6 +8,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,12 +26,31 @@ from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.secrets import SecretMissing, resolve
 
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
 _SILENT = 150.0  # seconds without a line after which a stream counts as dead: ntfy sends one each 45 s
 _MOST_WORDS = 4096  # characters of a message; ntfy makes a file of more
 _MOST_LINE = 64 * 1024
+_MOST_PASSED_OVER = 4 * 1024 * 1024  # bytes of longer lines, in a row
 _LONGEST_PAUSE = 60.0  # seconds between two connections
 _MOST_REFUSED = 60  # messages within an hour that are written down though they answer nothing
 _ID = re.compile(r"[A-Za-z0-9]{1,64}")  # of a message: it goes into an address
+
+
+def _lines(stream: HTTPResponse) -> Iterator[bytes]:
+    """Yield whole lines without those that are too long. NotSent where there is nothing else.
+
+    Whoever may write to the topic can make one too long, by its title, and it comes again with each connection.
+    """
+    passed_over = 0
+    while line := stream.readline(_MOST_LINE):
+        is_whole = line.endswith(b"\n")
+        if is_whole and not passed_over:
+            yield line
+        passed_over = 0 if is_whole else passed_over + len(line)
+        if passed_over > _MOST_PASSED_OVER:
+            raise NotSent("a line of the stream has no end")
 
 
 class NtfyEvent(msgspec.Struct):
@@ -76,12 +96,18 @@ class AnswerFollower(threading.Thread):
                     problem = ""
                     self._take(event)
             except (NotSent, SecretMissing, files.StoreError, OSError) as error:
-                if not problem and not self._over.is_set():
-                    self._note(f"ntfy: no answers come in: {error}")
-                problem = str(error)
+                problem = self._troubled(str(error), problem)
+            except Exception as error:  # noqa: BLE001 - whatever comes in, others are answered; its words may be secret
+                problem = self._troubled(f"{type(error).__name__} as one was read", problem)
             self._over.wait(pause)
             pause = min(_LONGEST_PAUSE, 2 * pause)
         self._answers.close()
+
+    def _troubled(self, problem: str, before: str) -> str:
+        """Note the first trouble of a row; return what it is."""
+        if not before and not self._over.is_set():
+            self._note(f"ntfy: no answers come in: {problem}")
+        return problem
 
     def _events(self) -> Iterator[NtfyEvent]:
         config = self._config
@@ -91,9 +117,9 @@ class AnswerFollower(threading.Thread):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         url = f"{server}/{topic}/json?since={self._mark()}"
         with exchange("GET", url, None, headers, config.seconds, silence=_SILENT, opening=self._opened) as answer:
-            while not self._over.is_set() and (line := answer.readline(_MOST_LINE)):
-                if not line.endswith(b"\n"):
-                    raise NotSent("a line of the stream is too long, or it was cut off")
+            for line in _lines(answer):
+                if self._over.is_set():
+                    return
                 try:
                     yield msgspec.json.decode(line, type=NtfyEvent)
                 except UNDECODABLE:

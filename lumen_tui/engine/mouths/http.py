@@ -74,8 +74,12 @@ def exchange(
                 ending.close()
                 sock.settimeout(silence)
             yield answer
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except OSError as error:
         raise NotSent(f"{one_line(host, 100)}: {one_line(str(error) or type(error).__name__, 160)}") from error
+    except (http.client.HTTPException, ValueError) as error:  # whose words quote the address, a header or the answer
+        raise NotSent(
+            f"{one_line(host, 100)}: it cannot be asked, or gives no answer in HTTP ({type(error).__name__})"
+        ) from error
 
 
 def shut(sock: socket.socket) -> None:

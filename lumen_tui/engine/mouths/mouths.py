@@ -14,7 +14,6 @@ from lumen_tui.engine.telling import Mouth
 from lumen_tui.model.config import Config
 from lumen_tui.model.notify_config import NtfyConfig
 from lumen_tui.model.notifying import FAILED, REFUSED, SENT, Message, messages
-from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import OpenItem
 from lumen_tui.storage import files
 from lumen_tui.storage.clock import Clock
@@ -183,8 +182,8 @@ class Speaker(threading.Thread):
             outcome, problem = REFUSED if error.final else FAILED, str(error)
         except SecretMissing as error:
             outcome, problem = FAILED, str(error)
-        except Exception as error:  # noqa: BLE001 - whatever a server answers, the mouth outlives it and says so
-            outcome, problem = FAILED, one_line(f"{type(error).__name__}: {error}", 160)
+        except Exception as error:  # noqa: BLE001 - whatever a server answers, the mouth outlives it; its words may be secret
+            outcome, problem = FAILED, f"{type(error).__name__} as it was sent"
         self._report(problem)
         self._mouth.settle(message, news.items, outcome, self._clock.now(), problem=problem)
         return outcome == SENT

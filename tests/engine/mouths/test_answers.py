@@ -139,6 +139,52 @@ async def test_forged_answers_are_refused_and_a_flood_of_them_fills_no_journal(t
     assert decision(told.world, request).allowed
 
 
+async def test_a_message_too_long_for_a_line_keeps_no_answer_out(told, phone) -> None:
+    settings(told, phone)
+    request = call(told.world)
+    allow, _ = await asked(told, phone)
+    for size in (200_000, 80_000, 1_000_000):
+        phone.publish("lumen-answers", "look", title="y" * size)
+    press(phone, allow)
+    await told.until(lambda: decision(told.world, request))
+    assert outcomes(told.world) == ["taken", "done"]
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        {"message": 7},
+        {"message": None},
+        {"message": ["lumen-x"]},
+        {"message": "\ud800 lumen"},
+        {"id": "../../x"},
+        {"id": ["m"]},
+        {"event": {"a": 1}},
+        {"extra": {"a": [[[{}]]]}},
+        {"message": "\0" * 4000},
+    ],
+    ids=["number", "null", "list", "half a letter", "path", "ids", "object", "nested", "zeros"],
+)
+async def test_a_line_that_is_no_message_of_ntfy_keeps_no_answer_out(told, phone, rubbish) -> None:
+    settings(told, phone)
+    request = call(told.world)
+    allow, _ = await asked(told, phone)
+    phone.publish("lumen-answers", **{"message": "x", **rubbish})
+    press(phone, allow)
+    await told.until(lambda: decision(told.world, request))
+    assert decision(told.world, request).allowed
+
+
+async def test_an_answer_on_the_topic_of_the_messages_is_none(told, phone) -> None:
+    settings(told, phone)
+    request = call(told.world)
+    allow, deny = await asked(told, phone)
+    phone.publish("lumen-a-long-and-random-name", allow["body"])
+    press(phone, deny)
+    await told.until(lambda: decision(told.world, request))
+    assert not decision(told.world, request).allowed
+
+
 @pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
 async def test_an_answer_after_the_call_changed_is_refused(told, phone) -> None:
     settings(told, phone)

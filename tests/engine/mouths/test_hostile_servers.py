@@ -99,3 +99,24 @@ def test_a_redirect_takes_neither_message_nor_token_elsewhere(status: int) -> No
                 ):
                     pass
     assert taken == []
+
+
+@pytest.mark.parametrize(
+    "speech",
+    [
+        TOKEN.encode() + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + TOKEN.encode() + b"\r\n",
+    ],
+    ids=["status", "chunk"],
+)
+def test_a_server_that_repeats_our_token_brings_it_into_no_log(speech: bytes) -> None:
+    with answering(lambda peer: peer.sendall(speech)) as server, pytest.raises(NotSent) as refused:
+        post(server, b"{}", {"Authorization": f"Bearer {TOKEN}"}, 5.0)
+    assert "tk_" not in str(refused.value) and "127.0.0.1" in str(refused.value)
+
+
+@pytest.mark.parametrize("path", [f"/hooks/{TOKEN} ", f"/hooks/{TOKEN}/\u00e9"])
+def test_an_address_that_cannot_be_asked_is_in_no_log(path: str) -> None:
+    with answering(lambda peer: None) as server, pytest.raises(NotSent) as refused:
+        post(f"{server}{path}", b"{}", {}, 5.0)
+    assert "tk_" not in str(refused.value)
