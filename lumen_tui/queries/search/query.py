@@ -38,7 +38,13 @@ def expression(terms: Sequence[str], wish: SearchQuery) -> str:
 
 
 def ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
-    """Search the index. `lane_units` are the work units of the lane that was asked for."""
+    """Search the index at one moment of it. `lane_units` are the work units of the lane that was asked for."""
+    db.execute("BEGIN")  # else each statement takes the lock of the file, and may see another moment
+    with db:
+        return _ask(db, wish, now, lane_units)
+
+
+def _ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequence[str]) -> Found:
     where, values = _narrowing(wish, lane_units)
     terms, dropped = _selective_terms(db, wish)
     match = expression(terms, wish) if terms else ""
