@@ -42,6 +42,9 @@ def below(verb: str) -> dict[str, argparse.ArgumentParser]:
 def trouble(words: list[str]) -> str:
     """What the program would not know in it; empty where it knows all."""
     verb, *rest = words
+    if verb == "service" and "--" in rest:  # what follows are words of `serve`
+        place = rest.index("--")
+        return trouble([verb, *rest[:place]]) or trouble(["serve", *rest[place + 1 :]])
     if verb in ELSEWHERE or verb.isupper():
         return ""
     if verb in ROWS:
@@ -87,6 +90,7 @@ def test_every_documented_command_is_one(root: Path) -> None:
         "`lumen-tui task lits`",
         "lumen-tui task list --bad",
         "lumen-tui task list | shwo ID",
+        "lumen-tui service install --serve -- --prot 1",
     ],
 )
 def test_one_that_is_not_is_found(said: str) -> None:
