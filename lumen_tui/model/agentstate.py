@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from lumen_tui.model import agent, times
 from lumen_tui.model.snapshot import EngineLife, Snapshot
-from lumen_tui.model.tasks import live_ones
+from lumen_tui.model.tasks import WAITING_ON_YOU, live_ones
 from lumen_tui.model.text import one_line
 
 _EVERYTHING, _LOOP = "everything", "the loop"  # names among what is paused
@@ -96,7 +96,7 @@ def _workers(snapshot: Snapshot) -> _Workers:
         if view.spec.role != agent.ROLE:
             counts[view.state] += 1
         elif view.status.alive and agent.turn_of(view.id):
-            counts["asks"] += view.state == "asks"
+            counts[WAITING_ON_YOU] += view.state == WAITING_ON_YOU
             turn = agent.turn_of(view.id) if view.state == "running" else turn
         elif view.status.alive:
             session, loop = view.state, agent.loop_of(view.id)
@@ -146,7 +146,7 @@ def _paused(snapshot: Snapshot, workers: _Workers) -> AgentStatus | None:
         return AgentStatus(AgentState.PAUSED, "", snapshot.killed)
     if how := snapshot.paused.get(_EVERYTHING, ""):
         return AgentStatus(AgentState.PAUSED, "", how)
-    if workers.session == "running" or workers.turn or workers.counts["running"] or workers.counts["asks"]:
+    if workers.session == "running" or workers.turn or workers.counts["running"] or workers.counts[WAITING_ON_YOU]:
         return None
     if _costs(snapshot) and snapshot.spend.closed:
         return AgentStatus(AgentState.PAUSED, "budget closed", "the caps cannot be read")
@@ -164,9 +164,9 @@ def _busy(workers: _Workers, at_work: tuple[str, ...], snapshot: Snapshot) -> Ag
     """A session at work is work, whoever waits beside it; else a question to a person comes before other workers."""
     if workers.session == "running" or workers.turn:
         return AgentStatus(AgentState.WORKING, at_work[0])
-    asks = workers.counts["asks"] + (workers.session == "asks")
-    if asks:
-        return AgentStatus(AgentState.WAITING, "on you", f"{asks} for your approval")
+    waiting = workers.counts[WAITING_ON_YOU] + (workers.session == WAITING_ON_YOU)
+    if waiting:
+        return AgentStatus(AgentState.WAITING, "on you", f"{waiting} for your answer")
     beat = snapshot.engine.heartbeat
     if at_work or (beat is not None and beat.phase == "loop"):
         return AgentStatus(AgentState.WORKING, "in a loop")

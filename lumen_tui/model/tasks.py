@@ -48,10 +48,11 @@ class Status(StrEnum):
         return self in (Status.ASKING, Status.AWAITING)
 
 
+WAITING_ON_YOU = "waiting"
 FOR_BUDGET = "for budget"
 FOR_TASKS = "for tasks"
 STATES: Mapping[str, str] = {
-    "asks": "asking",
+    WAITING_ON_YOU: "asking",
     "running": "running",
     "stalled": "stalled",
     FOR_BUDGET: "for_budget",
@@ -254,8 +255,8 @@ class TaskView(Struct, frozen=True):
     def state(self) -> str:
         """The word of its state, one of STATES where it is not over."""
         if self.status is Status.WAITING:
-            return FOR_BUDGET if self.awaits_budget else "asks"
-        return {Status.ASKING: "asks", Status.AWAITING: FOR_TASKS}.get(self.status, str(self.status))
+            return FOR_BUDGET if self.awaits_budget else WAITING_ON_YOU
+        return {Status.ASKING: WAITING_ON_YOU, Status.AWAITING: FOR_TASKS}.get(self.status, str(self.status))
 
 
 def tally(tasks: Iterable[TaskView]) -> Counter[str]:
@@ -273,7 +274,7 @@ def _is_live(view: TaskView) -> bool:
 
 
 def tally_words(counts: Mapping[str, int], always: frozenset[str] = frozenset()) -> list[str]:
-    """Return `1 asks`, `2 running`: each state of which there is a task, and those that are `always` said."""
+    """Return `1 waiting`, `2 running`: each state of which there is a task, and those that are `always` said."""
     return [f"{counts.get(state, 0):,} {state}" for state in STATES if counts.get(state) or state in always]
 
 

@@ -62,7 +62,7 @@ def footer(
     commands: list[RoomCommand], keys: Mapping[str, str], notice: Notice | None, width: int, look: Appearance
 ) -> list[Segment]:
     """Return the footer on `width` cells: keys from the left, the notice against the right edge."""
-    notice_text = f"  {squeezed(one_line(notice.text), max(8, width - 20))}" if notice and notice.text else ""
+    notice_text = f"  {squeezed(one_line(notice.text), max(8, width - 2))}" if notice and notice.text else ""
     right = [(notice_text, look.ink.bad if notice and notice.bad else look.ink.text)] if notice_text else []
     room = width - cell_len(notice_text)
     return spread(width, _keys(_fitting(commands, keys, room), keys, look), right)
@@ -318,9 +318,10 @@ class Chrome:
         return [pane.summary(width) for pane in self._room.panes if pane is not self._room.current]
 
     def footer(self, width: int, _height: int) -> list[list[Segment]]:
-        """Return the keys that work now, and the notice."""
+        """Return the keys that work now, none behind what is open over the room; and the notice."""
         room = self._room
-        asked = (room.offered(), room.snapshot.config.keys, self.notice, width, self._host.look)
+        offered = room.offered() if self._screen.app.screen is self._screen else []
+        asked = (offered, room.snapshot.config.keys, self.notice, width, self._host.look)
         if asked != self._asked:  # where a cursor moves it mostly stays as it is
             self._asked, self._footer = asked, footer(*asked)
         return [self._footer]

@@ -119,6 +119,13 @@ class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
         self._keep_focus()
         self.begin()
 
+    def on_screen_suspend(self) -> None:
+        self.around.redraw_footer()
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        super().on_screen_resume(event)
+        self.around.redraw_footer()
+
     def on_resize(self, event: events.Resize) -> None:
         self._arrange(self.app.size)
         self.call_after_refresh(self._keep_focus)

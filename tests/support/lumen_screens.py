@@ -45,7 +45,7 @@ SCREENS = {
     "signal form": "i",
     "roles": "h",
     "role": "h enter",
-    "hire form": "h t",
+    "hire form": "h h",
     "budget": "dollar_sign",
     "evolution": "E",
     "trials": "E Z",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lumen_tui.tui.kit.screen import DetailScreen
 
 NO_LIST = "this pane has no list"
+NO_ROWS = "this list is empty"
 
 
 class Handler:

@@ -12,7 +12,7 @@ from lumen_tui.model.requests.attention import DismissItems
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.model.requests.tasks import CancelTask
-from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.handlers.base import NO_ROWS, Handler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.panes.workers import WorkersPane
@@ -202,7 +202,9 @@ class PanesHandler(Handler):
         self.room.say(f"Sorted by {self.room.current.sort()}.")
 
     def why_filter(self) -> str:
-        return "" if self.room.current.rows is not None else "this pane has no list; 3, 4, 5 and 6 have one"
+        if (rows := self.room.current.rows) is None:
+            return "this pane has no list; 3, 4, 5 and 6 have one"
+        return "" if rows.model.rows else NO_ROWS
 
     def do_filter(self) -> None:
         self.room.open_filter()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from lumen_tui.tui.commands import BY_ACTION
-from lumen_tui.tui.handlers.base import NO_LIST, Handler
+from lumen_tui.tui.handlers.base import NO_LIST, NO_ROWS, Handler
 from lumen_tui.tui.handlers.decay import DecayHandler, RuleHandler, TravelHandler
 from lumen_tui.tui.handlers.discoveries import DiscoveriesHandler
 from lumen_tui.tui.handlers.needs import NeedsHandler
@@ -87,7 +87,10 @@ class Handlers:
 
     def why_not(self, command: RoomCommand) -> str:
         """Return the handler's reason why a command cannot be carried out now, or the empty string."""
-        if command.scope == ROWS and self._room.current.rows is None:
+        rows = self._room.current.rows
+        if command.scope == ROWS and rows is not None and not len(rows.model.rows):
+            return NO_ROWS
+        if command.scope == ROWS and rows is None:
             handler = self._of(self._room.current.scope) if command.action == "open" else None
             return handler.why_open() if handler else NO_LIST
         why = self._why.get(command.action)

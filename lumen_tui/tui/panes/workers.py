@@ -13,10 +13,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from lumen_tui.model import agent, ids, queueing, times
+from lumen_tui.model.approvals import ASK
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.snapshot import Revisions
 from lumen_tui.model.task_cost import progress_of
-from lumen_tui.model.tasks import Status, TaskEvent, TaskView, legible, live_ones, tally, tally_words
+from lumen_tui.model.tasks import WAITING_ON_YOU, Status, TaskEvent, TaskView, legible, live_ones, tally, tally_words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.held import Held
@@ -38,7 +39,7 @@ _MODEL_FROM, _MODEL_FROM_ZOOMED, _STARTED_FROM = 68, 100, 90  # cells of a row
 _TURN, _STEP = 2.5, 5.0  # seconds between two looks of the sign that turns, and of a time that runs
 _TALK = 10.0  # seconds between two looks of a running task's last words: each new line moves all of them
 _ENDED_BADLY = (Status.FAILED, Status.LOST)
-_LOUD = ("asks", "stalled", "failed", "lost")
+_LOUD = (WAITING_ON_YOU, "stalled", "failed", "lost")
 
 
 class TaskRows:
@@ -151,10 +152,9 @@ def outcome(
     """Return what stands at the end of a task's line."""
     if row.awaits_budget:
         return f"waits for budget  {times.clock(now - row.last_event)}", ink.accent
-    if row.status is Status.WAITING:
-        return f"approval  {times.clock(now - row.last_event)}", ink.loud
-    if row.status is Status.ASKING:
-        return f"asks you  {times.clock(now - row.last_event)}", ink.loud
+    if row.status in (Status.WAITING, Status.ASKING):
+        word = "question" if _asks_question(row) else "approval"
+        return f"{word}  {times.clock(now - row.last_event)}", ink.loud
     if row.status is Status.RUNNING:
         held = "waits  " if row.reason else ""  # for a model's servers, or between two steps: its last words say it
         return f"{held}{running_time(row, now)}", ink.accent if held else ink.text
@@ -167,6 +167,11 @@ def outcome(
     if row.status is Status.CANCELLED:
         return "cancelled", ink.muted
     return f"{_took(row)}{words.money(row.usage.usd):>8}" if row.usage.usd else _took(row), ink.muted
+
+
+def _asks_question(row: TaskView) -> bool:
+    """Return whether it waits for an answer rather than for leave to make a call."""
+    return row.status is Status.ASKING or any(event.tool == ASK for event in row.tail[-1:])
 
 
 def running_time(row: TaskView, now: float) -> str:

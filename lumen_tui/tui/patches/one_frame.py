@@ -154,13 +154,18 @@ class Sheet(_Modal):
     """For a dialog that stands below the room's header."""
 
     DEFAULT_CLASSES = "sheet"
+    covers = True  # whether nothing of the room is seen but its top line
 
     def render(self) -> RenderableType:
+        if not self.covers:
+            return super().render()
         header = self.app.screen_stack[0].query("#header")
         return TopLine(header.first()) if header else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """As Textual has it; it names the regions in which the room changed, and most of them are covered."""
+        if not self.covers:
+            return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
         seen = [region for region in regions if region.y == 0]
         if regions and not seen:
             return self

@@ -19,6 +19,9 @@ from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.attention_rows import AttentionRows
 from lumen_tui.tui.screens.need_verbs import VERBS, NeedVerbs, dismiss, offered, pass_over
 
+_SIDES = 4  # cells of the frame around the list
+_AROUND = 4  # lines around the rows and the keys: the frame, the second line of a row, one for what is said
+
 
 class AnswerSheet(ListSheet[Attention, Attention]):
     """A list of needs that are answered in place; `why_stays` gives the reason why one cannot be dismissed, or nothing.
@@ -94,6 +97,7 @@ class AttentionScreen(AnswerSheet):
         super().__init__(snapshot, why_stays, needs_host)
         self._at = at  # key of the row on which the cursor begins
         self._off = False  # whether what was put off is shown instead
+        self._lines = 0  # of its box, which gets no lower while one looks at it
 
     def keys(self) -> Keys:
         row, list_keys = self.rows.selected if self.is_mounted else None, super().keys()[1:]
@@ -150,8 +154,23 @@ class AttentionScreen(AnswerSheet):
     def on_line_list_highlighted(self, _event: LineList.Highlighted) -> None:
         self._show_keys()
 
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._lines = 0
+        self._fit()
+
     def _show_keys(self) -> None:
         self.query_one(KeysLine).show(self.keys())
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take as many lines as the list needs: what is below it of the room stays, and need not be sent again."""
+        width, height = self.app.size
+        keys = self.query_one(KeysLine).get_content_height(self.size, self.size, width - _SIDES)
+        wanted = max(self._lines, len(self.rows.model.rows) + keys + _AROUND)
+        if wanted != self._lines:
+            self._lines, self.covers = wanted, wanted >= height - 1
+            self.query_one(".box").styles.height = "1fr" if self.covers else wanted
 
     def action_history(self) -> None:
         from lumen_tui.tui.screens.notifications import show_notifications

@@ -108,7 +108,7 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
         return PacketListRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (*self.offer("why", "loop_capsule"), *super().keys())
+        return (*self.offer("loop_capsule"), *super().keys())
 
     def _loaded(self, packets: tuple[PacketRows, Sequence[Packet]]) -> None:
         rows, newest = packets

@@ -17,6 +17,7 @@ from lumen_tui.tui.panes.discoveries import kind_of
 from lumen_tui.tui.theme import Appearance
 
 _MOST_ALIKE = 5
+_ALIKE_FROM = 50  # per cent: below it two discoveries share a work unit and tags, and no more
 _MOST_AUTHORS = 3
 _MOST_LINES = 6  # of where it comes from
 _KEY, _NAME = 5, 9  # cells
@@ -96,7 +97,8 @@ def _chain(chain: Sequence[str], width: int, look: Appearance) -> Iterator[Line]
         yield line(width, (Cell(f"  {humanize(text)}", look.ink.muted),))
 
 
-def _alike(alike: Sequence[Alike], now: float, width: int, look: Appearance) -> Iterator[Line]:
+def _alike(every: Sequence[Alike], now: float, width: int, look: Appearance) -> Iterator[Line]:
+    alike = [other for other in every if other.score >= _ALIKE_FROM]
     for other in alike[:_MOST_ALIKE]:
         yield line(
             width,

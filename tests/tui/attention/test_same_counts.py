@@ -64,14 +64,14 @@ def begun(desk: Any, locked: ExitStack, name: str, at: float, event: TaskEvent) 
 
 
 async def test_the_pane_the_status_and_the_list_say_the_same(busy: Any, open_room: Any, capsys: Any) -> None:
-    said = f"1 asks · 2 running · 1 stalled · 1 for budget · {QUEUED} queued · 1 failed"
+    said = f"1 waiting · 2 running · 1 stalled · 1 for budget · {QUEUED} queued · 1 failed"
     main(["status"])
     assert f" · {said} · 0 unread" in capsys.readouterr().out
     main(["status", "--json"])
     counted = json.loads(capsys.readouterr().out)
     main(["task", "list", "--all"])
     states = Counter(re.split("  +", line)[1] for line in capsys.readouterr().out.splitlines())
-    wanted = {"asks": 1, "running": 2, "stalled": 1, "for budget": 1, "for tasks": 0, "queued": QUEUED}
+    wanted = {"waiting": 1, "running": 2, "stalled": 1, "for budget": 1, "for tasks": 0, "queued": QUEUED}
     wanted |= {"failed": 1, "lost": 0}
     assert {state: counted[name] for state, name in STATES.items()} == wanted
     assert {state: states[state] for state in STATES} == {**wanted, "failed": 2}, "with the archived one"

@@ -17,6 +17,7 @@ from benchmarks.terminal import SYNC_END, Terminal
 from lumen_tui.storage.layout import Layout
 
 _QUIET = 0.3  # seconds
+_TRIES = 3  # the engine's beat, or an age that grows, may come into one of them
 Opened = Callable[[int], tuple[Layout, Terminal]]
 
 
@@ -42,13 +43,20 @@ def _wait_for(terminal: Terminal, text: str) -> None:
     until(lambda: text in terminal.shown().text, lambda: terminal.shown().text, 30.0, sleep=terminal.read)
 
 
+def least(terminal: Terminal, *keys: str) -> list[int]:
+    """Return the bytes of each key, the least of several times that all are pressed in turn."""
+    tries = [[bytes_of(terminal, key.encode()) for key in keys] for _ in range(_TRIES)]
+    return [min(counts) for counts in zip(*tries, strict=True)]
+
+
 def test_a_focus_a_dialog_and_a_sheet_stay_within_their_budgets(opened: Opened) -> None:
     _, terminal = opened(100)
-    for key in "456134":
-        assert bytes_of(terminal, key.encode()) <= 1500, key
-    for key in ("t", "\x1b", "!"):
-        assert bytes_of(terminal, key.encode()) <= 4000, key
-    assert bytes_of(terminal, b"\x1b") <= 4700  # nearly all that the room shows, 3 kB of it text
+    focus = least(terminal, *"4561")
+    assert max(focus) <= 1500, focus
+    dialog = least(terminal, "t", "\x1b")
+    assert max(dialog) <= 4000, dialog
+    needs = least(terminal, "!", "\x1b")
+    assert max(needs) <= 1500, needs  # a list of two takes a few lines of the room, and gives them back
 
 
 def test_panes_that_get_other_lines_are_painted_once(opened: Opened) -> None:

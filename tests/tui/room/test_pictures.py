@@ -16,6 +16,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.tui.kit.keys import KeysLine
 from lumen_tui.tui.panes.discoveries import LikenessFinder
 from lumen_tui.tui.screens import triage
 
@@ -52,6 +53,8 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", SCREENS)
 async def test_a_screen(recorded: Gallery, expected: SnapshotAssertion, name: str, size: tuple[int, int]) -> None:
     async with opened(recorded.room(), size, SCREENS[name]) as robot:
+        offered = [key for line in robot.app.screen.query(KeysLine) if line.display for key, _ in line._keys]
+        assert sorted(set(offered)) == sorted(offered), "each key stands in the line of keys once"
         assert recorded.named(picture(robot.app)) == expected
 
 

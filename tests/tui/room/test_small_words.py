@@ -11,18 +11,23 @@ from lumen_rows import each_row
 from rich.cells import cell_len
 from rich.segment import Segment
 
-from lumen_tui.model.records import AuditEntry
+from lumen_tui.model.records import Alike, AuditEntry, DiscoveryRow, Node
 from lumen_tui.model.relay import Submission, SubmissionStatus
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import MINUTE, iso
+from lumen_tui.queries.judged import Judged
 from lumen_tui.queries.queue_conditions import spend_report
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import theme
-from lumen_tui.tui.chrome import squeezed
+from lumen_tui.tui.chrome import Notice, footer, squeezed
 from lumen_tui.tui.kit.header import header
+from lumen_tui.tui.kit.reasons import REASONS
+from lumen_tui.tui.kit.verdict import shown_answers
+from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.screens.budget import page
 from lumen_tui.tui.screens.journal import DeedRows
 from lumen_tui.tui.screens.relays import RelayRows
+from lumen_tui.tui.screens.triage_page import DiscoveryContext, item_page
 
 NOW = 1_800_000_000.0
 
@@ -73,3 +78,23 @@ def test_a_notice_keeps_what_was_done_and_shortens_the_titles(said: str, title: 
 
 def test_a_notice_without_a_title_is_cut_with_a_mark() -> None:
     assert squeezed("nothing in quotes, and no room", 12) == "nothing in …"
+
+
+@pytest.mark.parametrize("reasons", [REASONS["triage.archive"], REASONS["approval.deny"]])
+def test_all_answers_to_a_question_of_a_digit_are_read_at_80_columns(reasons: tuple[str, ...]) -> None:
+    asked = f"Deny builder's call  {shown_answers(reasons, None)}  r another"
+    [*segments] = footer(list(COMMANDS), {}, Notice(asked), 80, theme.NO_APPEARANCE)
+    assert all(reason in text(segments) for reason in (*reasons, "r another"))
+
+
+def test_only_discoveries_with_a_title_like_it_are_called_alike() -> None:
+    row = DiscoveryRow(Node("mem-1", "discovery", "Sessions end at once", iso(NOW)), NOW)
+    others = tuple(
+        Alike(f"mem-{score}", f"likeness {score}", "P1", "WU-1", ("bug",), NOW, score) for score in (87, 50, 49, 0)
+    )
+    page = item_page(row, DiscoveryContext(others), (), Judged(), NOW, 80, 40, theme.NO_APPEARANCE)
+    drawn = "\n".join(map(text, page))
+    assert "likeness 87" in drawn
+    assert "likeness 50" in drawn
+    assert "likeness 49" not in drawn
+    assert "likeness 0" not in drawn
