@@ -25,12 +25,20 @@ def start_engine(root: Path) -> subprocess.Popen[bytes]:
 
     Raise StoreError, as where a later version wrote the folder.
     """
-    layout = Layout(root)
-    schema.heed(layout.schema)
-    log = files.open_append(layout.engine_log)
+    schema.heed(Layout(root).schema)
+    return _start(root, ["--engine-only"])
+
+
+def start_trial(root: Path, operator: str, candidate: str) -> subprocess.Popen[bytes]:
+    """Start a trial that outlives the room: what it says goes to engine.log, how far it is to its file. StoreError."""
+    return _start(root, ["--operator", operator, "evolve", "--try", candidate])
+
+
+def _start(root: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    log = files.open_append(Layout(root).engine_log)
     try:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "lumen_tui", "--engine-only", "--state", str(root)],
+            [sys.executable, "-P", "-m", "lumen_tui", "--state", str(root), *words],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -135,6 +135,8 @@ class CaseRun(Struct, frozen=True, omit_defaults=True):
     questions: int = 0  # to a person, in the whole task
     reason: str = ""
     rules: str = ""  # a hash of settings and program, as they were
+    tokens: int = 0  # that it took, where a model was asked
+    usd: float = 0.0
     schema: int = 1
 
     @property

@@ -191,7 +191,8 @@ class Exit(Struct, frozen=True, omit_defaults=True):
     brain: str = ""  # `offline: largest-files`, or provider and model
     session: str = ""  # the transcript: transcripts/<session>.jsonl
     acceptance: Acceptance | None = None  # what became of the checks; None without any
-    cap: str = ""  # at which of its own caps it ended: task | loop | above
+    cap: str = ""  # at which cap it ended: task | loop | above, its own; trials: the line of trials
+    unanswered: bool = False  # it ended as no model answered
     schema: int = 1
 
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from lumen_tui.model import ids
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evals import SUITE, EvalCase, Split
 from lumen_tui.model.evolution import Trust
@@ -22,7 +23,8 @@ from lumen_tui.model.paired import alpha_of, difference_interval, exact_p
 from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule, rule_fault, rule_sentence
 from lumen_tui.model.text import is_safe, one_line
 
-MOST_PAIRS = 40  # cases of one trial
+MOST_PAIRS = 40  # cases of one trial, unless more are asked for
+MOST_ASKED = 200
 LEAST_PAIRS = 12  # on fewer nothing is decided
 LEAST_FIXES = 5
 MOST_COST = 1.10  # of the champion's
@@ -30,6 +32,8 @@ MOST_CONTEXT = 2_000  # bytes that all edits of one role add to its prompt
 _MOST_TEXT = 600  # bytes of one edit
 _MOST_WHY = 300
 _MOST_AIMS = 50
+TRIALS = "trials"  # in the ledger, as a role: the budget line of trials that ask a model
+QUESTIONS, TOKENS = "questions to a person", "tokens"  # in which a trial counts what versions cost
 _ROOT = ""  # the version before the first promotion
 _TRUSTED = Trust.AGENT.rank
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -168,11 +172,13 @@ class PairedCase(Struct, frozen=True, omit_defaults=True):
 
 
 class TrialResult(Struct, frozen=True):
-    """What a trial measured. Costs are questions to a person over all tasks of the cases."""
+    """What a trial measured. Costs are over all tasks of the cases, in `unit`."""
 
     pairs: tuple[PairedCase, ...]
     costs: tuple[float, float] = (0.0, 0.0)  # of the champion, of the challenger
-    stopped: bool = False
+    unit: str = QUESTIONS
+    usd: float = 0.0  # what the trial itself cost, with what earlier ones of the same versions paid
+    stopped: str = ""  # why it came to no end
     unmeasured: str = ""  # why a case could not be measured
 
     @property
@@ -236,7 +242,7 @@ def _of_ground(ground: TrialGround) -> Iterable[str]:
 
 def _of_result(ground: TrialGround, result: TrialResult) -> Iterable[str]:
     if result.stopped:
-        yield "the trial was stopped before its end"
+        yield f"the trial came to no end: {result.stopped}"
     if broken := [pair.case for pair in result.pairs if pair.must and (pair.broken or pair.flaky)]:
         yield f"it fails what must hold: {', '.join(broken[:3])}"
     if not result.measured:
@@ -252,7 +258,7 @@ def _of_result(ground: TrialGround, result: TrialResult) -> Iterable[str]:
         yield f"it may be chance: p = {result.p:.3f}, and look {ground.look} needs less than {alpha:.3f}"
     champion, challenger = result.costs
     if challenger > champion * MOST_COST:
-        yield f"it costs more: {challenger:g} questions to a person instead of {champion:g}"
+        yield f"it costs more: {challenger:,g} {result.unit} instead of {champion:,g}"
 
 
 class TrialReport(Struct, frozen=True, omit_defaults=True):
@@ -275,6 +281,8 @@ class TrialReport(Struct, frozen=True, omit_defaults=True):
     constitution: str  # the hash of the approved text
     differing: tuple[PairedCase, ...] = ()
     objections: tuple[str, ...] = ()
+    unit: str = QUESTIONS  # of the costs
+    usd: float = 0.0
     schema: int = 1
 
     @property
@@ -287,11 +295,41 @@ class TrialReport(Struct, frozen=True, omit_defaults=True):
         """The result in a line."""
         if not self.measured:
             return "not measured"
-        low, high = difference_interval(self.fixes, self.regressions, self.measured)
-        return (
-            f"{self.fixes} fixed, {self.regressions} broken of {self.measured}, {p_words(self.p)}, "
-            f"difference {low:+.0%} to {high:+.0%}"
-        )
+        counted = f"{self.fixes} fixed, {self.regressions} broken of {self.measured}, {p_words(self.p)}"
+        return f"{counted}, {difference_words(self.fixes, self.regressions, self.measured)}"
+
+
+def difference_words(fixes: int, regressions: int, pairs: int) -> str:
+    """Return by how much the challenger is better, with 95 % confidence: `difference +27% to +78%`."""
+    low, high = difference_interval(fixes, regressions, pairs)
+    return f"difference {low:+.0%} to {high:+.0%}"
+
+
+class TrialProgress(Struct, frozen=True, omit_defaults=True):
+    """evals/trial.json: how far a trial is that asks a model, while the process that wrote it lives."""
+
+    candidate: str
+    at: str
+    pairs: int  # cases in all
+    runs: int = 0  # done, of twice as many
+    measured: int = 0
+    fixes: int = 0
+    regressions: int = 0
+    usd: float = 0.0
+    pid: int = 0
+    start_ticks: int = 0
+    boot_id: str = ""
+    schema: int = 1
+
+    @property
+    def words(self) -> str:
+        """How far it is, in a line. The interval is of what was seen so far; only the end decides."""
+        cost = f", {dollars(self.usd)}" if self.usd else ""
+        begun = f"{self.runs} of {2 * self.pairs} runs{cost}"
+        if not self.measured:
+            return begun
+        found = f"{self.fixes} fixed, {self.regressions} broken of {self.measured}"
+        return f"{begun}: {found}, {difference_words(self.fixes, self.regressions, self.measured)} so far"
 
 
 def p_words(p: float) -> str:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.trials import EvolutionCandidate, EvolvedVersion, Promotion, TrialReport, title
+from lumen_tui.model.trials import (
+    EvolutionCandidate,
+    EvolvedVersion,
+    Promotion,
+    TrialProgress,
+    TrialReport,
+    title,
+)
+from lumen_tui.storage import process
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.process import ProcessId
 from lumen_tui.store.evolution import candidates, champions
 from lumen_tui.store.evolution.champions import DamagedChampion
+from lumen_tui.store.tasks.task_records import read_json
 
 _MOST = 500  # candidates, the newest
 
@@ -39,6 +49,7 @@ class TrialPage(Struct, frozen=True):
     edits: int = 0
     ledger: tuple[Promotion, ...] = ()
     fault: str = ""
+    now: TrialProgress | None = None  # the trial that asks a model now
 
 
 def read_trial_page(layout: Layout) -> TrialPage:
@@ -52,7 +63,15 @@ def read_trial_page(layout: Layout) -> TrialPage:
     newest = list(candidates.candidates(layout).values())[: -_MOST - 1 : -1]
     tried = [_tried(each, reports.get(each.id, []), champion) for each in newest]
     shown = tuple(safe_record(promotion) for promotion in ledger)
-    return TrialPage(tuple(tried), champion.name, len(champion.edits), shown, fault)
+    return TrialPage(tuple(tried), champion.name, len(champion.edits), shown, fault, under_way(layout))
+
+
+def under_way(layout: Layout) -> TrialProgress | None:
+    """Return how far the trial is that asks a model now; None where none does, or its process has gone."""
+    shown = read_json(layout.trial_now, TrialProgress)
+    if shown is None or not process.is_same(ProcessId(shown.pid, shown.start_ticks, shown.boot_id)):
+        return None
+    return shown
 
 
 def _tried(candidate: EvolutionCandidate, reports: list[TrialReport], champion: EvolvedVersion) -> TriedCandidate:

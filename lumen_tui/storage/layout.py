@@ -59,6 +59,7 @@ _OWN_LOCKS = (
     "operator",
     "sessions",
     "traces",
+    "trial",
 )  # empty files, held while something changes
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
@@ -98,7 +99,7 @@ class Layout:
         self.trees_lock = root / "locks" / "trees.lock"
         self.changes_lock = root / "locks" / "changes.lock"
         self.archive = root / "tasks" / "archive"
-        self.replays = root / "replays"  # shadows of replays that run now
+        self.replays = root / "replays"  # shadows of replays that run now, state folders of trials
         self.replays_lock = root / "locks" / "replays.lock"
         self.work = root / "work"
         self.roles = root / "roles"
@@ -184,6 +185,9 @@ class Layout:
         self.trials = self.evals / "trials.jsonl"
         self.promotions = self.evals / "promotions.jsonl"
         self.champions = self.evals / "versions"  # under their hashes
+        self.trial_lock = root / "locks" / "trial.lock"  # held while a trial asks a model
+        self.trial_now = self.evals / "trial.json"  # how far the one is that asks a model
+        self.payer = root / "payer.json"  # of a trial's state folder: whose ledger pays
         self.champion = self.evals / "champion.json"  # the pointer: which version of the edits is in force
 
     def files(self) -> list[Path]:

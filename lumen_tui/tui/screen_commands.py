@@ -256,6 +256,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "trials": _on(
         "trials",
         _s("trials_try", "B", "run now", "Try it against what is in force.", "do('try')", writes=True),
+        _s("trials_stop", "c", "stop the trial", "Stop the one that asks a model.", "do('stop')", writes=True),
         _s("trials_promote", "p", "promote", "Bring it into force, where it passed.", "do('promote')", writes=True),
         _s("trials_rollback", "b", "bring back", "Go back to the version before.", "do('rollback')", writes=True),
         _s(

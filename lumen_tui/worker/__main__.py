@@ -181,6 +181,7 @@ def run(folder: Path, environ: dict[str, str]) -> int:
         brain=tally.brain,
         session=tally.session,
         cap=tally.cap,
+        unanswered=tally.unanswered,
     )
     if status == "done" and tally.has_checks:
         claims.leave(folder, ended)

@@ -20,6 +20,7 @@ from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.accounts import Account, TaskAccount
 from lumen_tui.worker.engine_link import LinkAccount
 from lumen_tui.worker.record import Recorder
+from lumen_tui.worker.trial_account import Payer, TrialAccount, payer_of
 from lumen_tui.worker.world import TaskTally, World
 
 _LOOK = 0.25  # seconds between two looks for room
@@ -45,7 +46,9 @@ class Spending:
         self._spec = spec
         self._events = events
         self._reached = reached
-        self.account = _account(world, spec, tally.attempt)
+        payer = payer_of(world.store.layout)
+        self._killed = payer.layout if payer else world.store.layout  # where the kill switch is
+        self.account = _account(world, spec, tally.attempt, payer)
         self._since = world.monotonic()  # work time is counted from here
         self._limit = world.stopper.ends
 
@@ -195,7 +198,7 @@ class Spending:
             raise ProviderError(reply.short)
 
     def _look_for_kill(self) -> None:
-        if kill := read_kill(self._world.store.layout):
+        if kill := read_kill(self._killed):
             self._world.stopper.ask("cancelled", kill.words)
             raise Stopped
 
@@ -215,8 +218,10 @@ class Spending:
         return round(max(0.0, self._since - since - idle), 3)
 
 
-def _account(world: World, spec: Spec, attempt: int) -> Account:
+def _account(world: World, spec: Spec, attempt: int, payer: Payer | None) -> Account:
     """Return the account of an attempt: where its engine is on another machine, that keeps the ledger."""
+    if payer is not None:
+        return TrialAccount(payer, world.now, spec, attempt, world.stopper.guard)
     if world.link is not None:
         return LinkAccount(world.link, spec)
     return TaskAccount(world.store.layout, world.now, spec, attempt, world.stopper.guard)

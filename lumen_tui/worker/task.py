@@ -216,6 +216,7 @@ class Task:
         try:
             outcome = self._converse()
         except (ProviderError, StepLimit) as error:
+            self._tally.unanswered = isinstance(error, ModelCallError)
             self._closing.take(error)
             outcome = ConversationOutcome(ok=False, reason=str(error))
         finally:

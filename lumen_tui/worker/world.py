@@ -223,7 +223,8 @@ class TaskTally:
     session: str = ""  # the transcript of this attempt
     has_checks: bool = False  # what it ends with is a claim, until those were run
     seconds: float = 0.0  # of the time limit that an attempt before has used
-    cap: str = ""  # the key of its own cap that it ran into
+    cap: str = ""  # the key of the cap that it ran into
+    unanswered: bool = False  # a call of the model had no answer, and that ended it
 
 
 def rules_for_record(rules: TaskRules) -> list[str]:

@@ -176,8 +176,8 @@ def test_few_cases_and_ties_keep_the_old() -> None:
     assert objections(ground(), result(chance, 0, 0)) == ("a tie keeps the old",)
     assert objections(ground(), TrialResult(())) == ("not measured: no case of the gate is about its role",)
     assert "too few" in "; ".join(objections(ground(), result(chance, 4, 0)))
-    assert objections(ground(), msgspec.structs.replace(result(chance, 12, 0), stopped=True)) == (
-        "the trial was stopped before its end",
+    assert objections(ground(), msgspec.structs.replace(result(chance, 12, 0), stopped="by hand")) == (
+        "the trial came to no end: by hand",
     )
 
 

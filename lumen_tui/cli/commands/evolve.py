@@ -76,7 +76,7 @@ def _declare_choices(evolve: Parser) -> None:
     evolve.fields(AcceptLearnings, into=choice, dest="accept", required=False)
     evolve.fields(RejectLearnings, "ids", into=choice, dest="reject", required=False)
     evolve.fields(EditLearnings, "ids", into=choice, dest="edit", required=False, nargs=None)
-    choice.add_argument("--try", dest="candidate", metavar="CANDIDATE", help="a change, against what is in force")
+    trials.declare_try(evolve, choice)
     choice.add_argument("--rejections", action="store_true", help="what was rejected, by whom and why")
     choice.add_argument("--versions", action="store_true", help="every version of evolved/")
     choice.add_argument("--diff", nargs="+", type=int, metavar="N", help="a version against another [what is now]")
@@ -286,7 +286,7 @@ def _review(session: Session, args: Namespace) -> int | None:
     if done is not None:
         return print_outcome(done, as_json=args.json)
     if args.candidate:
-        return trials.run_try(session, args.candidate, as_json=args.json)
+        return trials.run_try(session, args)
     if args.list:
         return _list(session, args)
     if args.show:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from argparse import Namespace
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -21,8 +23,13 @@ from lumen_tui.model.requests.evolution import (
 )
 
 if TYPE_CHECKING:
-    from lumen_tui.cli.parser import CommandGroup
+    import argparse
+
+    from lumen_tui.cli.parser import CommandGroup, Parser
     from lumen_tui.model.trials import TrialReport
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def declare(group: CommandGroup) -> None:
@@ -136,6 +143,8 @@ def run_candidates(session: Session, args: Namespace) -> int:
         table([(*step, line.reason) for step, line in zip(steps, page.ledger, strict=True)])
     else:
         table([(row.id, row.state, row.title, row.candidate.why) for row in page.tried])
+        if page.now is not None:
+            talk(f"{page.now.candidate} is tried now: {page.now.words}")
         for row in page.tried:
             if row.trial is not None and row.trial.objections:
                 talk(f"{row.id}: {'; '.join(row.trial.objections)}")
@@ -150,40 +159,61 @@ _NO_CANDIDATE = (
 )
 
 
-def run_try(session: Session, name: str, *, as_json: bool) -> int:
+def declare_try(learn: Parser, choice: argparse._MutuallyExclusiveGroup) -> None:
+    """Add the option that tries a candidate, and how many cases that takes."""
+    choice.add_argument("--try", dest="candidate", metavar="CANDIDATE", help="a change, against what is in force")
+    learn.add_argument("--cases", type=int, metavar="N", help="of a trial, fixed beforehand [40]")
+
+
+def run_try(session: Session, args: Namespace) -> int:
     """Try one candidate: exit code 0 where it may be promoted, 1 where not."""
-    report = _tried(session, name)
-    if as_json:
+    report = _tried(session, args.candidate, args.cases)
+    if args.json:
         document(report)
     else:
         _print_report(report)
     return 0 if report.passed else 1
 
 
-def _tried(session: Session, name: str) -> TrialReport:
+def _tried(session: Session, name: str, most: int | None = None) -> TrialReport:
+    """Try a candidate. The first signal that ends programs stops it, and the next trial goes on from there."""
     from lumen_tui.engine.evolution import trial
+    from lumen_tui.model.trials import LEAST_PAIRS, MOST_ASKED, MOST_PAIRS
 
     session.must_exist()
+    most = MOST_PAIRS if most is None else most
+    if not LEAST_PAIRS <= most <= MOST_ASKED:
+        raise ActionError(f"--cases {most}: a trial has {LEAST_PAIRS} to {MOST_ASKED}")
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in _ENDING}
     try:
-        return trial.tried(session.root, name, session.operator, _progress)
+        return trial.tried(session.root, name, session.operator, _progress, stop.is_set, most)
     finally:
-        _progress(0, 0)
+        _progress("")
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _progress(done: int, total: int) -> None:
-    """Show on a terminal how far it is; with 0 take that away."""
+def _progress(words: str) -> None:
+    """Show on a terminal how far it is; without words take that away."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[Ktries case {done + 1:,} of {total:,}" if total else "\r\x1b[K")
+        sys.stderr.write(f"\r\x1b[K{words}")
         sys.stderr.flush()
 
 
 def _print_report(report: TrialReport) -> None:
+    from lumen_tui.model.budget import dollars
+    from lumen_tui.model.trials import TOKENS
+
     say(f"{report.candidate}: {'passed' if report.passed else 'not passed'}: {report.words}")
     for pair in report.differing:
         became = "flaky" if pair.flaky else "fixed" if pair.fixed else "broken"
         say(f"  {became:<6} {pair.case}  {pair.words}")
     for reason in report.objections:
         say(f"  because {reason}")
+    if report.unit == TOKENS and report.measured:
+        champion, challenger = report.costs
+        say(f"  {champion:,.0f} tokens as it is, {challenger:,.0f} with it; {dollars(report.usd)} in all")
     if report.passed:
         talk(f"`lumen-tui evolve promote {report.candidate}` brings it into force")
 

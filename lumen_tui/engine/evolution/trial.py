@@ -1,21 +1,25 @@
 """A trial: champion and challenger on the same cases of the gate, paired, and what the gate says of the result.
 
-Recorded calls are put to the tool gate under both roles; nothing is run and nobody is asked. What each version did at a
-case is kept by case, version and settings, so that a trial that was killed goes on from there, and the same one twice
-costs nothing. Where only a model could show the effect, nothing is measured, and the report says so.
+Of a rule the recorded calls are put to the tool gate under both roles; nothing is run and nobody is asked. Where only a
+model can show the effect, both versions do the tasks of the cases again (`modelruns`); where none can be asked nothing
+is measured, and the report says so. What each version did at a case is kept by case, version and settings, so that a
+trial that was stopped or killed goes on from there, and the same one twice costs nothing.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import structs
 
 from lumen_tui import __version__
 from lumen_tui.actions import promotion
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.evolution import modelruns
 from lumen_tui.engine.evolution.casemaking import surroundings
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import digest
@@ -25,28 +29,31 @@ from lumen_tui.model.replay import DecisionKind
 from lumen_tui.model.text import one_line
 from lumen_tui.model.trials import (
     MOST_PAIRS,
+    QUESTIONS,
+    TOKENS,
     EditKind,
     EvolutionCandidate,
     PairedCase,
+    TrialProgress,
     TrialReport,
     TrialResult,
     objections,
 )
-from lumen_tui.storage import files
+from lumen_tui.storage import directories, files, process
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import candidates, champions
 from lumen_tui.store.evolution.champions import DamagedChampion
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.evolution.suites import SuiteReader
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged
 from lumen_tui.worker.replay.run import NotReplayable
 
 _HELD = (DecisionKind.DENIED, DecisionKind.LIMITED)
-_NO_MODEL = "no model ran"
 _REASON = 200  # characters
-Progress = Callable[[int, int], None]
+Progress = Callable[[str], None]  # is told how far it is
 _Both = tuple[Rejudged, Rejudged]
 
 
@@ -65,10 +72,19 @@ class Trial:
     """One trial under way. `run` may be stopped, or killed, and begun again."""
 
     def __init__(
-        self, store: Store, name: str, *, progress: Progress = lambda done, total: None, stopped: Callable[[], bool]
+        self,
+        store: Store,
+        name: str,
+        *,
+        progress: Progress = lambda words: None,
+        stopped: Callable[[], bool],
+        most: int = MOST_PAIRS,
     ) -> None:
-        """Raise ActionError where there is no such candidate, its role is gone, or the champion is damaged."""
-        self._store, self._layout = store, store.layout
+        """Raise ActionError where there is no such candidate, its role is gone, or the champion is damaged.
+
+        `most` is the number of cases, fixed before the first one is looked at.
+        """
+        self._store, self._layout, self._most = store, store.layout, most
         self._progress, self._stopped = progress, stopped
         self.candidate: EvolutionCandidate = promotion.find(self._layout, name)
         try:
@@ -77,16 +93,27 @@ class Trial:
             raise ActionError(str(error)) from error
         self._challenger = self._champion.with_edit(self.candidate.edit)
         self._ground = promotion.ground_of(self._layout, self.candidate, self._champion)
-        self._rules = rules_digest(self._layout, self.candidate.edit.role)
+        self._config = load_config(self._layout)[0]
+        self._by_model = self.candidate.edit.kind is EditKind.PROMPT  # nothing else shows what that does
+        self._idle, self._rules = "", rules_digest(self._layout, self.candidate.edit.role)
+        if self._by_model:
+            self._idle = modelruns.why_not(self._layout, self._config, self._ground.role, os.environ)
+            self._rules = modelruns.models_digest(self._config, self._ground.role)
         self._known = candidates.runs(self._layout)
+        self._failed: dict[tuple[str, str, str], CaseRun] = {}  # of this trial: what told nothing of a version
         self._tasks: dict[str, _Both | str] = {}  # judged under champion and challenger
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model is asked: what it tries needs one, and there is one with a budget."""
+        return self._by_model and not self._idle
 
     def run(self, now: float, by: str) -> TrialReport:
         """Measure, judge and record. What cannot pass whatever is measured is not measured."""
         before = objections(self._ground, None)
         cases = [] if before else self._cases()
         sample = self._sample(cases)
-        result = TrialResult(()) if before else self._measured(cases)
+        result = TrialResult(()) if before else self._measured(cases, now)
         ground = structs.replace(self._ground, look=self._look(sample))
         reasons = before or objections(ground, result)
         report = TrialReport(
@@ -107,6 +134,8 @@ class Trial:
             digest(read_constitution(self._layout).approved),
             tuple(pair for pair in result.pairs if pair.fixed or pair.broken or pair.flaky),
             reasons,
+            result.unit,
+            round(result.usd, 6),
         )
         if not result.stopped:
             candidates.report(self._layout, report)
@@ -123,37 +152,86 @@ class Trial:
         samples = list(dict.fromkeys(report.sample for report in earlier if report.measured))
         return samples.index(sample) + 1 if sample in samples else len(samples) + 1
 
-    def _measured(self, cases: Sequence[EvalCase]) -> TrialResult:
+    def _measured(self, cases: Sequence[EvalCase], now: float) -> TrialResult:
         try:
+            if self.asks_model:
+                self._ask(cases, now)
             both = {case.id: self._both(case, number, len(cases)) for number, case in enumerate(cases)}
             pairs = tuple(self._pair(case, *both[case.id]) for case in cases)
         except Stopped:
-            return TrialResult((), stopped=True)
+            return TrialResult((), stopped="it was stopped")
+        except modelruns.NoAnswer as error:
+            return TrialResult((), stopped=str(error))
         idle = next((run.reason for runs in both.values() for run in runs if run.passed is None), "")
-        return TrialResult(pairs, self._costs(cases, both), unmeasured=idle)
+        usd = sum(run.usd for runs in both.values() for run in runs)
+        unit = TOKENS if self._by_model else QUESTIONS
+        return TrialResult(pairs, self._costs(cases, both), unit, usd, unmeasured=idle)
+
+    def _ask(self, cases: Sequence[EvalCase], now: float) -> None:
+        """Have both versions do what is not known of them yet. Raise Stopped and NoAnswer."""
+        versions = (self._champion, self._challenger)
+        wanted = [(case, side) for case in cases for side in (0, 1) if self._key(case, side) not in self._known]
+        shown = ProgressFile(self._layout, self.candidate, now, self._progress)
+
+        def note(case: EvalCase, run: CaseRun) -> None:
+            if run.passed is None:
+                self._failed[run.key] = run
+            else:
+                self._known[run.key] = run
+                candidates.remember(self._layout, [run])
+            shown.write(*self._so_far(cases))
+
+        rules, layout = self._rules, self._layout
+        one, other = (modelruns.CaseFolder(layout, self._config, version, rules) for version in versions)
+        runs = modelruns.ModelRuns(layout, self._config, (one, other), note=note, stopped=self._stopped)
+        with shown:
+            shown.write(*self._so_far(cases))
+            runs.do(wanted)
+        if self._stopped():
+            raise Stopped
+
+    def _key(self, case: EvalCase, side: int) -> tuple[str, str, str]:
+        return case.digest, (self._champion, self._challenger)[side].name, self._rules
+
+    def _so_far(self, cases: Sequence[EvalCase]) -> tuple[list[PairedCase], int, int, float]:
+        """Return the pairs of which both runs are known, of how many, and how many runs are done, and their cost."""
+        keys = [(case, self._key(case, 0), self._key(case, 1)) for case in cases]
+        pairs = [
+            PairedCase(case.id, self._known[one].passed, self._known[other].passed)
+            for case, one, other in keys
+            if one in self._known and other in self._known
+        ]
+        ended = [key for _, *both in keys for key in both if key in self._known or key in self._failed]
+        return pairs, len(cases), len(ended), sum(self._known[key].usd for key in ended if key in self._known)
 
     def _cases(self) -> list[EvalCase]:
-        """Return the cases of the role, at most MOST_PAIRS: those that must hold, then by their hash."""
+        """Return the cases of the role, those that must hold first, then by their hash; one of a task for a model."""
         reader = SuiteReader(self._layout, self.candidate.suite, Split.GATE)
         of_role = [case for case in reader.cases() if case.role == self.candidate.edit.role]
-        return sorted(of_role, key=lambda case: (not case.must, case.digest))[:MOST_PAIRS]
+        if self._by_model:
+            of_role = list({case.task: case for case in of_role if case.step == 0}.values())
+        return sorted(of_role, key=lambda case: (not case.must, case.digest))[: self._most]
 
     def _both(self, case: EvalCase, number: int, total: int) -> tuple[CaseRun, CaseRun]:
         if self._stopped():
             raise Stopped
-        self._progress(number, total)
-        keys = [(case.digest, version.name, self._rules) for version in (self._champion, self._challenger)]
+        self._progress(f"case {number + 1:,} of {total:,}")
+        keys = [self._key(case, side) for side in (0, 1)]
         if all(key in self._known for key in keys):
             return self._known[keys[0]], self._known[keys[1]]
+        if self._by_model:
+            runs = [self._known.get(key) or self._failed.get(key) or self._unasked(key) for key in keys]
+            return runs[0], runs[1]
         done = self._judged(case, self._recorded(case))
         candidates.remember(self._layout, [run for run in done if run.key not in self._known])
         self._known |= {run.key: run for run in done}
         return done
 
+    def _unasked(self, key: tuple[str, str, str]) -> CaseRun:
+        return CaseRun(key[0], key[1], None, 0, f"no model ran: {self._idle}", key[2])
+
     def _recorded(self, case: EvalCase, *, fresh: bool = False) -> _Both | str:
         """Return the task of a case, judged under both versions, or why that cannot be."""
-        if self.candidate.edit.kind is EditKind.PROMPT:
-            return _NO_MODEL
         if fresh or case.task not in self._tasks:
             try:
                 recorded = RecordedTask(self._store, case.task, surroundings(self._stopped))
@@ -177,25 +255,74 @@ class Trial:
         return CaseRun(case.digest, version, outcome, judged.questions, reason, self._rules)
 
     def _pair(self, case: EvalCase, champion: CaseRun, challenger: CaseRun) -> PairedCase:
-        """Return a pair; where the two differ it is measured once more, and what changes then tells nothing."""
+        """Return a pair; where the two differ it is measured once more, and what changes then tells nothing.
+
+        A model is asked once: its luck is in the p-value.
+        """
         flaky = False
-        if champion.passed is not challenger.passed:
+        if not self._by_model and champion.passed is not challenger.passed:
             again = self._judged(case, self._recorded(case, fresh=True))
             flaky = (again[0].passed, again[1].passed) != (champion.passed, challenger.passed)
         return PairedCase(case.id, champion.passed, challenger.passed, case.must, flaky, case.words)
 
     def _costs(self, cases: Iterable[EvalCase], both: dict[str, tuple[CaseRun, CaseRun]]) -> tuple[float, float]:
-        """Return the questions to a person over all tasks, each counted once."""
-        by_task = {case.task: both[case.id] for case in cases}
-        champion = sum(pair[0].questions for pair in by_task.values())
-        return float(champion), float(sum(pair[1].questions for pair in by_task.values()))
+        """Return what both cost over all tasks, each counted once; of cases that a model did, where both were done."""
+        pairs = list({case.task: both[case.id] for case in cases}.values())
+        if self._by_model:
+            done = [pair for pair in pairs if all(run.passed is not None for run in pair)]
+            return float(sum(one.tokens for one, _ in done)), float(sum(other.tokens for _, other in done))
+        return float(sum(one.questions for one, _ in pairs)), float(sum(other.questions for _, other in pairs))
+
+
+class ProgressFile:
+    """evals/trial.json while a trial asks a model, for whoever looks on; it goes with the block."""
+
+    def __init__(self, layout: Layout, candidate: EvolutionCandidate, now: float, told: Progress) -> None:
+        self._path, self._candidate, self._now, self._told = layout.trial_now, candidate.id, now, told
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        directories.remove(self._path)
+
+    def write(self, pairs: Sequence[PairedCase], total: int, runs: int, usd: float) -> None:
+        """Say how far it is."""
+        result = TrialResult(tuple(pairs))
+        me = process.myself()
+        progress = TrialProgress(
+            self._candidate,
+            times.iso(self._now),
+            total,
+            runs,
+            result.measured,
+            result.fixes,
+            result.regressions,
+            usd,
+            me.pid,
+            me.start_ticks,
+            me.boot_id,
+        )
+        files.replace(self._path, msgspec.json.encode(progress))
+        self._told(progress.words)
+
+
+def asked_of(root: Path, name: str, most: int = MOST_PAIRS) -> str:
+    """Return what a trial would ask of a model, in a sentence; empty where it asks none. ActionError."""
+    trial = Trial(Store(root), name, stopped=bool, most=most)
+    return modelruns.room_words(Layout(root), load_config(Layout(root))[0]) if trial.asks_model else ""
 
 
 def tried(
-    root: Path, name: str, by: str, progress: Progress = lambda done, total: None, stopped: Callable[[], bool] = bool
+    root: Path,
+    name: str,
+    by: str,
+    progress: Progress = lambda words: None,
+    stopped: Callable[[], bool] = bool,
+    most: int = MOST_PAIRS,
 ) -> TrialReport:
     """Try a candidate now, for front ends; ActionError where that cannot be."""
-    return Trial(Store(root), name, progress=progress, stopped=stopped).run(time.time(), by)
+    return Trial(Store(root), name, progress=progress, stopped=stopped, most=most).run(time.time(), by)
 
 
 def rules_digest(layout: Layout, role: str) -> str:

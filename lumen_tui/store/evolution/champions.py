@@ -84,12 +84,26 @@ def ledger(layout: Layout) -> list[Promotion]:
 
 def swap(layout: Layout, promotion: Promotion, version: EvolvedVersion) -> None:
     """Bring a version into force: its file, the ledger's line, then the pointer. Call it under the lock of suites."""
+    _keep(layout, version)
+    Journal(layout.promotions).append(promotion)
+    _point(layout, version)
+
+
+def install(layout: Layout, version: EvolvedVersion) -> None:
+    """Have a version in force in the state folder of a trial, which has no ledger."""
+    _keep(layout, version)
+    _point(layout, version)
+
+
+def _keep(layout: Layout, version: EvolvedVersion) -> None:
     if version.name:
         path = path_of(layout, version.name)
         directories.make_folder(path.parent)
         if files.read(path, _MOST) != version.data:
             files.replace(path, version.data)
-    Journal(layout.promotions).append(promotion)
+
+
+def _point(layout: Layout, version: EvolvedVersion) -> None:
     if version.name:
         files.replace(layout.champion, msgspec.json.encode(_Pointer(version.name)) + b"\n")
     else:

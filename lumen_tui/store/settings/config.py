@@ -140,8 +140,10 @@ def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
         return []
     import difflib  # only where roles are named: the hot verbs read settings too
 
+    from lumen_tui.model.trials import TRIALS
     from lumen_tui.storage.shipped import shipped
 
+    named = [line for line in named if line != ("budget.roles", TRIALS)]
     known = sorted(
         {path.stem for folder in (shipped("roles"), layout.roles, layout.retired_roles) for path in folder.glob("*.md")}
     )

@@ -1,6 +1,7 @@
 """Folders for the shadows of tasks: replays/<name>/, made for one replay and removed with it.
 
-Whoever has made one holds its lock; one whose lock is free is what a kill left.
+Whoever has made one holds its lock; one whose lock is free is what a kill left. The state folders of trials, which are
+beside them, stay until another trial begins.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from lumen_tui.storage import directories, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tools.isolation import pool
 
+TRIAL = "trial-"  # as the name of a trial's state folder begins
 _LOCK = "shadow.lock"
 
 
@@ -40,7 +42,8 @@ def left(layout: Layout) -> list[Path]:
     if not layout.replays.is_dir():
         return []
     with locks.waiting_lock(layout.replays_lock):
-        return [folder for folder in sorted(layout.replays.iterdir()) if not locks.is_locked(folder / _LOCK)]
+        shadows = [folder for folder in sorted(layout.replays.iterdir()) if not folder.name.startswith(TRIAL)]
+        return [folder for folder in shadows if not locks.is_locked(folder / _LOCK)]
 
 
 def sweep(layout: Layout) -> int:

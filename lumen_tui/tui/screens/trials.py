@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import threading
 from functools import partial
 from pathlib import Path
 
 from rich.segment import Segment
 from textual.app import ComposeResult
+from textual.timer import Timer
 from textual.widgets import Static
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
+from lumen_tui.model.budget import dollars
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.requests.evolution import PromoteCandidate, RollBack, WithdrawCandidate
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.trials import PairedCase, TrialReport, p_words
-from lumen_tui.queries.trial_page import TrialPage, TriedCandidate, read_trial_page
+from lumen_tui.queries.trial_page import TrialPage, TriedCandidate, read_trial_page, under_way
+from lumen_tui.storage import process
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui import words
@@ -32,6 +37,7 @@ from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, beside, chosen_row, fill
 
 _TICK = 0.2  # seconds between two words on how far a trial is
+_LOOK = 0.5  # the same of one that asks a model, and takes minutes
 _MOST = 40  # cases that are named
 _OUTCOMES = {True: "passes", False: "fails", None: "not measured"}
 
@@ -65,7 +71,8 @@ def facts_of(row: TriedCandidate, now: float) -> list[Fact]:
     if trial is None:
         return [*facts, ("id", row.id)]
     facts += [("trial", trial.words), ("cases", f"{trial.measured} of {trial.cases} measured, look {trial.look}")]
-    facts.append(("cost", f"{trial.costs[0]:g} questions to a person as it is, {trial.costs[1]:g} with it"))
+    facts.append(("cost", f"{trial.costs[0]:,g} {trial.unit} as it is, {trial.costs[1]:,g} with it"))
+    facts += [("paid", dollars(trial.usd))] if trial.usd else []
     facts += [("against", reason) for reason in trial.objections]
     facts += [("tried", times.dated(times.epoch(trial.at), now)), ("id", row.id)]
     return facts
@@ -85,6 +92,51 @@ def _pair(pair: PairedCase) -> str:
     return f"{sign} {outcomes}{must}: {pair.words}"
 
 
+class ModelTrialWatch:
+    """The trial that asks a model, in a process of its own: begun, looked at while it runs, asked to end."""
+
+    def __init__(self, screen: TrialsScreen, layout: Layout) -> None:
+        self._screen, self._layout = screen, layout
+        self._child: subprocess.Popen[bytes] | None = None
+        self._timer: Timer | None = None
+
+    async def begin(self, operator: str, candidate: str) -> None:
+        """Start it. OSError, StoreError."""
+        from lumen_tui.engine.launch import start_trial
+
+        self._child = await jobs.looked(self._screen, start_trial, self._layout.root, operator, candidate)
+        self.follow()
+
+    def follow(self) -> None:
+        """Look from now on how far it is, until its end."""
+        if self._timer is None:
+            self._timer = self._screen.set_interval(_LOOK, self._look)
+
+    def _look(self) -> None:
+        now = under_way(self._layout)
+        if now is not None:
+            self._screen.say(f"{now.words}.")
+        elif self._child is None or self._child.poll() is not None:
+            self._over()
+
+    def _over(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        code = self._child.returncode if self._child is not None else 0
+        self._child = self._timer = None
+        failed = code not in (0, 1)
+        self._screen.say("The trial came to no end: engine.log says why." if failed else "", bad=failed)
+        self._screen.loader.load()
+
+    def stop(self) -> str:
+        """Ask it to end, and return what to say of that."""
+        now = under_way(self._layout)
+        if now is None:
+            return "No trial asks a model now."
+        process.send([now.pid], signal.SIGTERM)
+        return "Stopped: what is under way ends by itself, and the next trial goes on from there."
+
+
 class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
     """Candidates, what the last trial of each showed, and the cases on which champion and challenger differ."""
 
@@ -96,7 +148,8 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         super().__init__("Trials", snapshot.taken, partial(read_trial_page, self._layout))
         self._port, self._refusal = port, refusal
         self._left = threading.Event()
-        self._done = (0, 0)
+        self._far = ""
+        self._watch = ModelTrialWatch(self, self._layout)
 
     def rows_view(self) -> TrialRows:
         return TrialRows(appearance_of(self.app), self._now)
@@ -105,7 +158,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        acts = self.offer("trials_try", "trials_promote", "trials_rollback", "trials_withdraw", "undo")
+        acts = self.offer("trials_try", "trials_stop", "trials_promote", "trials_rollback", "trials_withdraw", "undo")
         return (*acts, *self.offer("filter", "back"))
 
     def on_unmount(self) -> None:
@@ -116,6 +169,8 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         fill(self, page.tried, "Trials", f"{in_force} · {words.plural(len(page.ledger), 'step')}")
         if page.fault:
             self.say(page.fault, bad=True)
+        if page.now is not None:
+            self._watch.follow()
         self.on_line_list_highlighted(None)
 
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
@@ -140,6 +195,8 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         self.say("")
         if name == "undo":
             self._begin(Undo())
+        elif name == "stop":
+            self.say(self._watch.stop())
         elif name == "rollback":
             self.run_worker(self._roll_back(), group="ask", exclusive=True)
         elif (row := chosen_row(self)) is not None:
@@ -165,7 +222,23 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
             await act(self, self._port, RollBack())
 
     async def _try(self, row: TriedCandidate) -> None:
-        """Try a candidate in a thread; leaving the screen stops that, and the next trial goes on from there."""
+        """Try a candidate: in a thread, or where a model is asked in a process that outlives the room."""
+        from lumen_tui.engine.evolution.trial import asked_of
+
+        try:
+            asked = await jobs.looked(self, asked_of, self._layout.root, row.id)
+        except (ActionError, StoreError) as error:
+            self.say(str(error), bad=True)
+            return
+        if not asked:
+            await self._replay(row)
+            return
+        lines = ("Champion and challenger do the tasks of the cases again.", asked)
+        if await self.app.push_screen_wait(ConfirmKey("Ask a model", lines, "confirm_yes", "ask it")):
+            await self._ask(row)
+
+    async def _replay(self, row: TriedCandidate) -> None:
+        """Put recorded calls to the gate; leaving the screen stops that, and the next trial goes on from there."""
         from lumen_tui.engine.evolution.trial import tried
 
         ticking = self.set_interval(_TICK, self._tell)
@@ -177,17 +250,24 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
             self.say(str(error), bad=True)
         finally:
             ticking.stop()
-            self._done = (0, 0)
+            self._far = ""
         self.loader.load()
 
-    def _note(self, done: int, total: int) -> None:
+    async def _ask(self, row: TriedCandidate) -> None:
+        try:
+            await self._watch.begin(self._port.client, row.id)
+        except (StoreError, OSError) as error:
+            self.say(str(error), bad=True)
+            return
+        self.say("Begun: it goes on when you leave; c stops it.")
+
+    def _note(self, far: str) -> None:
         """Take how far it is; called in the thread that tries."""
-        self._done = done + 1, total
+        self._far = far
 
     def _tell(self) -> None:
-        done, total = self._done
-        if total:
-            self.say(f"Case {done:,} of {total:,}: champion and challenger are put to the gate.")
+        if self._far:
+            self.say(f"{self._far.capitalize()}: champion and challenger are put to the gate.")
 
 
 def _words_of(row: TriedCandidate) -> str:

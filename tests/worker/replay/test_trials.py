@@ -162,7 +162,7 @@ def test_a_trial_that_was_stopped_goes_on_and_the_same_one_again_asks_nothing(wo
     looks = iter([False] * 7 + [True] * 100)
     with_stop = Trial(work.store, name, stopped=lambda: next(looks))
     report = with_stop.run(NOW, "ana")
-    assert "the trial was stopped before its end" in report.objections
+    assert "the trial came to no end: it was stopped" in report.objections
     assert candidates.trials(work.layout) == []
     known = len(candidates.runs(work.layout))
     assert known > 0
