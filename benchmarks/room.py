@@ -233,6 +233,8 @@ def bytes_of(terminal: Terminal, key: bytes) -> int:
     count, deadline = 0, time.perf_counter() + LONG_WAIT
     while count < NO_FRAME and time.perf_counter() < deadline:
         count += len(terminal.read(0.1))
+    if count < NO_FRAME:
+        raise TimeoutError(f"{key!r} was not answered in {LONG_WAIT:.0f} s")
     return count + terminal.settle(0.3, 3)
 
 

@@ -17,6 +17,7 @@ import pyte
 
 SYNC_END = b"\x1b[?2026l"
 _ASK = re.compile(rb"\x1b\[0?c|\x1b\[[56]n|\x1b\[\?(\d+)\$p|\x1b\](1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?u")
+_LONGEST = 16  # bytes of a question
 # What pyte does not know and would show as text.
 _STRANGE = re.compile(
     rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*(?:u|\$p)|\x1bP.*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)", re.S
@@ -78,6 +79,7 @@ class Terminal:
         self.rows = rows
         self.chunks: list[tuple[float, bytes]] = []
         self.ended = False
+        self._begun = b""  # the last bytes, which may begin a question
         self.master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         about = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(env or {})}
@@ -103,17 +105,19 @@ class Terminal:
             self.ended = True
             return b""
         self.chunks.append((time.perf_counter(), data))
-        for question in _ASK.finditer(data):
-            os.write(self.master, self._answer(question, data))
+        begun, self._begun = self._begun, (self._begun + data)[-_LONGEST:]  # a question may come in two parts
+        for question in _ASK.finditer(begun + data):
+            if question.end() > len(begun):
+                os.write(self.master, self._answer(question, data[: max(0, question.start() - len(begun))]))
         return data
 
-    def _answer(self, question: re.Match[bytes], data: bytes) -> bytes:
+    def _answer(self, question: re.Match[bytes], before: bytes) -> bytes:
         if question[1]:
             return b"\x1b[?%s;%d$y" % (question[1], 2 if question[1] == b"2026" else 0)
         if question[2]:
             return b"\x1b]%s;rgb:0000/0000/0000\x1b\\" % question[2]
         if question[0] == b"\x1b[6n":
-            return b"\x1b[%d;%dR" % self._cursor_before(data[: question.start()])
+            return b"\x1b[%d;%dR" % self._cursor_before(before)
         return {b"u": b"\x1b[?0u", b"n": b"\x1b[0n"}.get(question[0][-1:], b"\x1b[?62;22c")
 
     def _cursor_before(self, data: bytes) -> tuple[int, int]:
