@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bare sweeps builders conformance faults threats check bench agent-report demo demo-data docs snap pictures wheel hammer hangups soak bytecode
+.PHONY: help run test bare sweeps builders conformance faults threats check bench bench-compare agent-report demo demo-data docs snap pictures wheel hammer hangups soak bytecode
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -122,6 +122,9 @@ pictures: $(STAMP) ## draw the pictures of docs/tour.md again, after make snap
 
 bench: $(STAMP) ## measure, each figure beside its goal
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-compare: $(STAMP) ## this tree beside REV=commit, in turns, figure by figure (ARGS="--only verbs --rounds 8")
+	$(BIN)/python -m benchmarks.compare $(or $(REV),HEAD) $(ARGS)
 
 agent-report: $(STAMP) ## what reference stories of the agent cost, on the local API server
 	$(BIN)/python -m benchmarks.agent $(ARGS)

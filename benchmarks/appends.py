@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.table import Row, share
@@ -23,6 +25,18 @@ _fork = multiprocessing.get_context("fork")
 def _journal(path: Path, batch: int) -> Callable[[], Any]:
     data = (LINE % 7 + b"\n") * batch
     return lambda: files.append(path, data)
+
+
+def _raw(path: Path, batch: int) -> Callable[[], Any]:
+    """What the system can do at best: one file that stays open, no lock, no look at its end."""
+    data = (LINE % 7 + b"\n") * batch
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def write() -> None:
+        os.write(fd, data)
+        os.fdatasync(fd)
+
+    return write
 
 
 def _database(path: Path, batch: int) -> Callable[[], Any]:
@@ -91,7 +105,7 @@ def _new_database(path: Path) -> Path:
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """Yield the rows of three races, each against the same number of SQLite writers."""
+    """Yield the rows of three races, each against the same number of SQLite writers, and one against the disk alone."""
     for writers, batch, goal in ((1, 1, 0.0), (8, 1, 10_000.0), (8, 64, 100_000.0)):
         name = f"{writers}-{batch}"
         other, _ = _race(_database, _new_database(folder / f"{name}.db"), writers, batch)
@@ -102,6 +116,13 @@ def measure(folder: Path) -> Iterator[Row]:
         yield Row(
             "G5", f"durable signals a second, {who}", rate, "/s", goal, True, "SQLite WAL synchronous=FULL", other
         )
+        if writers == 1:  # between two of the other: a disk is not as fast in each second
+            raw = [_race(_raw, folder / "raw.jsonl", 1, 1)[0] for _ in range(2)]
+            again, _ = _race(_journal, path, 1, 1)
+            raw.append(_race(_raw, folder / "raw.jsonl", 1, 1)[0])
+            yield Row(
+                "G5", "share of raw append and fdatasync, 1 writer", median([rate, again]) / median(raw), "x", 0.9, True
+            )
         if writers == 8 and batch == 1:
             yield Row("G5", f"one durable signal, {who}, p99", share(taken, 99), "ms", 3.0)
             yield Row("G5", f"times faster than SQLite, {who}", rate / other, "x", 2.5, True)
