@@ -161,13 +161,19 @@ def _until(stream: socket.socket, words: bytes) -> None:
         data += part
 
 
+def _family(pid: int) -> list[int]:
+    """Return a process and those that it started."""
+    lists = [path.read_text(encoding="utf-8") for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [pid, *(int(child) for children in lists for child in children.split())]
+
+
 def _resident(pid: int) -> float:
-    """Return the memory of a process in MB."""
-    text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    return int(text.partition("VmRSS:")[2].split()[0]) / 1024
+    """Return the memory of a process, and of those that it started, in MB."""
+    texts = [Path(f"/proc/{each}/status").read_text(encoding="utf-8") for each in _family(pid)]
+    return sum(int(text.partition("VmRSS:")[2].split()[0]) for text in texts) / 1024
 
 
 def _cpu(pid: int) -> float:
-    """Return the processor time of a process in seconds."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Return the processor time of a process, and of those that it started, in seconds."""
+    stats = [Path(f"/proc/{each}/stat").read_text(encoding="utf-8").rpartition(")")[2].split() for each in _family(pid)]
+    return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")

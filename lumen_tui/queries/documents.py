@@ -167,23 +167,45 @@ def question_document(layout: Layout, request: Approval, state: str) -> Document
     return {**facts, "state": state, "answered": given}
 
 
+class SettledDocument(dict[str, object]):
+    """A document that stays as it is, so that its JSON is made once."""
+
+    data: bytes | None = None
+
+
+def encoded(document: Mapping[str, object]) -> bytes:
+    """Return a document as JSON, every text in it safe."""
+    if not isinstance(document, SettledDocument):
+        return _encoded(document)
+    if document.data is None:
+        document.data = _encoded(document)
+    return document.data
+
+
+def _encoded(document: Mapping[str, object]) -> bytes:
+    try:
+        data = msgspec.json.encode(document)
+        return data if _has_only_plain_letters(data) else msgspec.json.encode(plain(document))
+    except UnicodeEncodeError:  # half a character, which `safe` replaces
+        return msgspec.json.encode(plain(document))
+
+
 def plain(document: Mapping[str, object]) -> Document:
     """Return a document as dicts, lists, numbers and texts, every text in it safe."""
     built: Document = msgspec.to_builtins(document, str_keys=True)
-    if _has_only_plain_letters(built):
-        return built
+    try:
+        if _has_only_plain_letters(msgspec.json.encode(built)):
+            return built
+    except UnicodeEncodeError:
+        pass
     return {name: safe_all(value) for name, value in built.items()}
 
 
-def _has_only_plain_letters(document: Document) -> bool:
-    """Return whether no text of a document needs a look of its own, as in most; JSON escapes what is no plain letter.
+def _has_only_plain_letters(data: bytes) -> bool:
+    """Return whether no text of a JSON document needs a look of its own, as in most: it has nothing but plain letters.
 
     A pair of escapes that does not begin where it seems to leaves its backslash behind, and the look is taken.
     """
-    try:
-        data = msgspec.json.encode(document)
-    except UnicodeEncodeError:  # half a character, which `safe` replaces
-        return False
     if not data.isascii() or b"\x7f" in data:
         return False
     return b"\\" not in data or b"\\" not in data.replace(b"\\n", b"").replace(b'\\"', b"")

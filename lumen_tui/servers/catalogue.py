@@ -1,14 +1,16 @@
 """The one table of what other programs may ask for, whatever protocol carries it.
 
-An operation has a name, a scope, a struct of arguments that is its JSON Schema, and one function. `invoke` is the only
-way to call one: it checks the scope, the rate and the arguments, and makes every text in the answer safe.
+An operation has a name, a scope, a struct of arguments that is its JSON Schema, and one function. A `Counter` is the
+only way to call one: it checks the scope, the rate and the arguments, and makes every text in the answer safe.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +38,7 @@ from lumen_tui.servers.desk import Desk
 from lumen_tui.storage.files import StoreError
 
 Schema = dict[str, object]
+T = TypeVar("T")
 
 
 class Fault(StrEnum):
@@ -368,6 +371,14 @@ def schema_of(arguments: type[Struct]) -> Schema:
     return {**own, **({"$defs": components} if components else {})}
 
 
+class AdmittedCall(NamedTuple):
+    """A call of an operation whose scope, rate and arguments were looked at. A `Counter` alone makes one."""
+
+    who: Principal
+    operation: Operation
+    arguments: Struct
+
+
 class Counter:
     """Where programs are served: one desk, and how often each may ask."""
 
@@ -378,13 +389,22 @@ class Counter:
 
     def invoke(self, who: Principal, name: str, arguments: object) -> Document:
         """Carry out an operation and return its document. OperationError where it was not carried out."""
+        return self.carry_out(self.admitted(who, name, arguments), documents.plain)
+
+    def admitted(self, who: Principal, name: str, arguments: object) -> AdmittedCall:
+        """Count a call of an operation, and let it through. OperationError where it may not be carried out."""
         operation = OPERATIONS.get(name)
         if operation is None:
             raise OperationError(Fault.UNKNOWN, f"there is no operation {name[:80]!r}")
         if not who.may(operation.scope):
             raise OperationError(Fault.DENIED, f"{name} needs the scope {operation.scope}, which {who.by} lacks")
         self.count(who, operation.scope)
-        return self._carry_out(operation, who, _decoded(operation, arguments))
+        return AdmittedCall(who, operation, _decoded(operation, arguments))
+
+    def carry_out(self, call: AdmittedCall, form: Callable[[Document], T]) -> T:
+        """Carry out what was let through and return its document in a form. OperationError where that failed."""
+        with failing():
+            return form(call.operation.call(self.desk, call.who, call.arguments))
 
     def count(self, who: Principal, scope: Scope) -> None:
         """Count a request of a program. OperationError where it is one too many."""
@@ -392,16 +412,19 @@ class Counter:
             text = f"too many requests: try again in {seconds:.1f} s"
             raise OperationError(Fault.BUSY, text, retry_after=seconds)
 
-    def _carry_out(self, operation: Operation, who: Principal, arguments: Struct) -> Document:
-        try:
-            return documents.plain(operation.call(self.desk, who, arguments))
-        except ActionError as error:
-            fault = Fault.MISSING if error.missing else Fault.REFUSED
-            raise OperationError(fault, str(error), error.candidates) from error
-        except (BadId, ValueError) as error:
-            raise OperationError(Fault.INVALID, str(error)) from error
-        except (StoreError, OSError) as error:
-            raise OperationError(Fault.FAILED, str(error)) from error
+
+@contextlib.contextmanager
+def failing() -> Iterator[None]:
+    """Raise what goes wrong in the block as an OperationError."""
+    try:
+        yield
+    except ActionError as error:
+        fault = Fault.MISSING if error.missing else Fault.REFUSED
+        raise OperationError(fault, str(error), error.candidates) from error
+    except (BadId, ValueError) as error:
+        raise OperationError(Fault.INVALID, str(error)) from error
+    except (StoreError, OSError) as error:
+        raise OperationError(Fault.FAILED, str(error)) from error
 
 
 def _decoded(operation: Operation, arguments: object) -> Struct:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError, Done
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lumen_tui.model.snapshot import Snapshot
     from lumen_tui.queries.search.search import Searcher
 
+T = TypeVar("T")
 ANSWERS = frozenset({"approval.allow", "approval.deny", "question.answer"})  # which need the scope approve
 
 
@@ -56,6 +57,14 @@ class Desk:
     def changes(self, stop: threading.Event) -> Iterator[Snapshot]:
         """Yield a new snapshot whenever something changed, until `stop` is set. Blocks between them."""
         return self._port.changes(stop)
+
+    def settled(self, about: Hashable, paths: Callable[[], Sequence[Path]], make: Callable[[], T]) -> T:
+        """Return what `make` returns; a desk that follows the state keeps it while what it is made of stays as it is.
+
+        It is made of the snapshot, the second of the clock, and the files at `paths`.
+        """
+        del about, paths
+        return make()
 
     def status(self) -> Document:
         """Return how the agent is, as `status` answers."""

@@ -4,25 +4,50 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.access import Principal
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.searching import Found, SearchQuery
-from lumen_tui.queries.documents import Document
 from lumen_tui.servers.desk import Desk
 from lumen_tui.storage.files import StoreError
+from lumen_tui.storage.stamped import Stamp, stamp
 
 if TYPE_CHECKING:
     from lumen_tui.engine.port import TaskDetail
     from lumen_tui.model.snapshot import Snapshot
 
-    Moment = tuple[Snapshot | None, int]
-
+T = TypeVar("T")
 _LOOK = 2.0  # seconds between two looks at whether anybody still waits, or a disk works again
 _PATIENCE = 3.0  # seconds for the thread to end
+_MOST_SETTLED = 64  # answers that are kept
+
+
+class Moment(NamedTuple):
+    """What an answer that was worked out holds for: one snapshot, and one second, as ages are in it."""
+
+    snapshot: Snapshot | None
+    second: int
+
+    def is_same(self, other: Moment) -> bool:
+        """Return whether it is the very same."""
+        return self.snapshot is other.snapshot and self.second == other.second
+
+
+class SettledAnswer(NamedTuple):
+    """What was worked out, and the facts that it is made of."""
+
+    value: object
+    moment: Moment
+    paths: tuple[Path, ...]
+    stamps: tuple[Stamp, ...]
+
+    def holds(self, moment: Moment) -> bool:
+        """Return whether all facts are as they were."""
+        return self.moment.is_same(moment) and tuple(map(stamp, self.paths)) == self.stamps
 
 
 class FollowingDesk(Desk):
@@ -30,11 +55,11 @@ class FollowingDesk(Desk):
 
     _newest: Snapshot | None = None
     _thread: threading.Thread | None = None
-    _status: tuple[Moment, Document] | None = None
     _searched: Moment | None = None
 
     def follow(self) -> None:
         """Take the first snapshot, which reads all journals, then follow in a thread."""
+        self._settled: dict[Hashable, SettledAnswer] = {}
         self._stop, self._turn, self._news = threading.Event(), threading.Lock(), threading.Condition()
         self._renew()
         self._thread = threading.Thread(target=self._watch, name="snapshots", daemon=True)
@@ -70,26 +95,31 @@ class FollowingDesk(Desk):
         return self._newest if self._newest is not None else super().snapshot()
 
     @property
-    def _moment(self) -> Moment:
-        """What an answer that was worked out holds for: one snapshot, and one second."""
-        return (self._newest, int(self.now))
+    def moment(self) -> Moment:
+        """The newest snapshot, and this second."""
+        return Moment(self._newest, int(self.now))
 
-    @property
-    def knows_status(self) -> bool:
-        """Whether the next `status` is answered from memory."""
-        return self._status is not None and _is_same(self._status[0], self._moment)
+    def settled(self, about: Hashable, paths: Callable[[], Sequence[Path]], make: Callable[[], T]) -> T:
+        if (known := self._settled.get(about)) is not None and known.holds(self.moment):
+            return cast("T", known.value)
+        moment, looked_at = self.moment, tuple(paths())
+        stamps = tuple(map(stamp, looked_at))  # before it is made: what is written meanwhile counts as a change
+        value = make()
+        with self._turn:
+            while len(self._settled) >= _MOST_SETTLED:
+                self._settled.pop(next(iter(self._settled)))
+            self._settled[about] = SettledAnswer(value, moment, looked_at, stamps)
+        return value
 
-    def status(self) -> Document:
-        """Return how the agent is by the newest snapshot, worked out once a second at most: ages are in it."""
-        moment, known = self._moment, self._status
-        if known is None or not _is_same(known[0], moment):
-            known = self._status = (moment, super().status())
-        return known[1]
+    def is_settled(self, about: Hashable) -> bool:
+        """Return whether this is answered from memory."""
+        known = self._settled.get(about)
+        return known is not None and known.holds(self.moment)
 
     def search(self, query: SearchQuery) -> Found:
         """Return the best hits; what others have written meanwhile is looked for once a second."""
-        moment, searched = self._moment, self._searched
-        result = self._searcher.search(query, self.now, refresh=searched is None or not _is_same(searched, moment))
+        moment, searched = self.moment, self._searched
+        result = self._searcher.search(query, self.now, refresh=searched is None or not moment.is_same(searched))
         self._searched = moment
         return result
 
@@ -111,7 +141,3 @@ class FollowingDesk(Desk):
             self._stop.set()
             self._thread.join(_PATIENCE)
         self._searcher.close()
-
-
-def _is_same(moment: Moment, other: Moment) -> bool:
-    return moment[0] is other[0] and moment[1] == other[1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,10 +20,11 @@ from lumen_tui.model import ids, lanes, searching
 from lumen_tui.model.access import Principal
 from lumen_tui.model.approvals import Approval, canonical
 from lumen_tui.model.archive import KINDS, WITHDRAWN
+from lumen_tui.model.searching import SearchQuery
 from lumen_tui.model.tasks import Status, TaskView, live_ones
 from lumen_tui.model.text import one_line
 from lumen_tui.queries import documents
-from lumen_tui.queries.documents import Document
+from lumen_tui.queries.documents import Document, SettledDocument
 from lumen_tui.servers.desk import Desk
 from lumen_tui.store import approvals
 from lumen_tui.store.memory import nodes
@@ -30,9 +32,11 @@ from lumen_tui.store.signals import inbox as inboxes
 from lumen_tui.store.tasks import task_files
 
 _LOOKED_AT = 2_000  # tasks, of which the older ones are each read from disk
+_TASK_FILES = ("spec.json", "events.jsonl", "steers.jsonl", "result.md", "exit.json")
 _PART = 100_000  # characters of a result, or of a node, that are handed on at once
 
-Limit = Annotated[int, Meta(ge=1, le=200, description="at most so many")]
+_MOST_LISTED = 200
+Limit = Annotated[int, Meta(ge=1, le=_MOST_LISTED, description="at most so many")]
 Offset = Annotated[int, Meta(ge=0, description="how many to leave out")]
 Words = Annotated[str, Meta(min_length=1, max_length=300, description="words; the best hits have most of them")]
 Id = Annotated[str, Meta(min_length=1, max_length=64, description="an id, or the beginning of one")]
@@ -111,8 +115,13 @@ class ApprovalRequest(Struct, frozen=True, forbid_unknown_fields=True):
     id: Id
 
 
+def subject(name: str, who: Principal, arguments: Struct) -> tuple[str, str]:
+    """Return what the answer of an operation is about, whatever part of it is asked for."""
+    return name, who.by if name == "inbox" else getattr(arguments, "task_id", "")
+
+
 def status(desk: Desk, who: Principal, arguments: NoArguments) -> Document:
-    return desk.status()
+    return desk.settled(subject("status", who, arguments), tuple, lambda: SettledDocument(desk.status()))
 
 
 def attention(desk: Desk, who: Principal, arguments: NoArguments) -> Document:
@@ -141,13 +150,16 @@ def briefing(desk: Desk, who: Principal, arguments: BriefingArguments) -> Docume
 
 
 def search(desk: Desk, who: Principal, arguments: SearchRequest) -> Document:
-    """Search all but conversations: what was said in sessions is for the operator."""
+    return searching.document(arguments.query, desk.search(search_query(desk, arguments)))
+
+
+def search_query(desk: Desk, arguments: SearchRequest) -> SearchQuery:
+    """Return what is asked for, in all but conversations: what was said in sessions is for the operator."""
     filters = {name: getattr(arguments, name) for name in ("type", "kind", "tag", "wu", "since")}
     query = searching.parse(searching.filtered(arguments.query, filters), desk.now, limit=arguments.limit)
     if query.problems or query.empty:
         raise ActionError("; ".join(query.problems) or "the query has no word in it")
-    result = desk.search(msgspec.structs.replace(query, conversations=False))
-    return searching.document(arguments.query, result)
+    return msgspec.structs.replace(query, conversations=False)
 
 
 def recall(desk: Desk, who: Principal, arguments: RecallRequest) -> Document:
@@ -173,8 +185,13 @@ def _part(text: str, offset: int, name: str) -> Document:
 
 def inbox(desk: Desk, who: Principal, arguments: InboxRequest) -> Document:
     """Return what the program itself has not marked as read; the operator's inbox stays as it is."""
-    page = inboxes.unread(str(desk.layout.signals.parent), who.by, arguments.limit)
-    return {"signals": [signal for _, signal in page.signals], "more": page.more}
+    page = desk.settled(
+        subject("inbox", who, arguments),
+        lambda: (desk.layout.signals, desk.layout.receipts),
+        lambda: inboxes.unread(str(desk.layout.signals.parent), who.by, _MOST_LISTED),
+    )
+    shown = page.signals[: arguments.limit]
+    return {"signals": [signal for _, signal in shown], "more": page.more or len(shown) < len(page.signals)}
 
 
 def list_signals(desk: Desk, who: Principal, arguments: PageRequest) -> Document:
@@ -200,12 +217,31 @@ def _is_wanted(view: TaskView, arguments: TasksRequest) -> bool:
 
 
 def read_task(desk: Desk, who: Principal, arguments: TaskRequest) -> Document:
-    detail = desk.task(checks.task_id(desk.store, arguments.task_id))
+    """Return a task whole, its result from the beginning or from a character on."""
+
+    def folder() -> Path:
+        task_id = checks.task_id(desk.store, arguments.task_id)
+        return task_files.folder_of(desk.layout, task_id) or desk.layout.tasks / task_id
+
+    first = desk.settled(
+        subject("read_task", who, arguments),
+        lambda: (desk.layout.spend, *(folder() / name for name in _TASK_FILES)),
+        lambda: SettledDocument(_first_of_task(desk, arguments.task_id)),
+    )
+    if not arguments.offset:
+        return first
+    whole = documents.result_text(folder())
+    return {**first, **_part(whole, arguments.offset, "result")}
+
+
+def _first_of_task(desk: Desk, name: str) -> Document:
+    """Return a task with the beginning of its result."""
+    detail = desk.task(checks.task_id(desk.store, name))
     view = documents.waiting(detail.view, desk.snapshot().standing)
     folder = task_files.folder_of(desk.layout, view.id)
     whole = documents.whole_task(desk.layout, view, folder, desk.now, detail.cost)
     asked = [_described(desk, request) for request in questions_of(desk, view.id)]
-    return {**whole, **_part(str(whole["result"]), arguments.offset, "result"), "events": detail.events, "asks": asked}
+    return {**whole, **_part(str(whole["result"]), 0, "result"), "events": detail.events, "asks": asked}
 
 
 def is_over(view: TaskView) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from lumen_folder import StateFolder
 from lumen_until import until
@@ -14,7 +16,9 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import searching
 from lumen_tui.model.access import Principal, Scope
 from lumen_tui.model.requests.tasks import NewTask
+from lumen_tui.queries import documents
 from lumen_tui.servers import following
+from lumen_tui.servers.catalogue import Counter
 from lumen_tui.servers.desk import Desk
 from lumen_tui.servers.following import FollowingDesk
 from lumen_tui.storage.clock import SystemClock
@@ -56,10 +60,64 @@ def test_a_task_that_is_newer_than_the_snapshot_is_found_and_one_that_is_not_the
 
 
 def test_the_status_is_worked_out_anew_when_something_changes(folder, desk) -> None:
-    assert desk.status() is desk.status() or not desk.knows_status
     assert desk.status()["queued"] == 0
     folder.do("task.new", objective="Look at the pump")
     until(lambda: desk.status()["queued"] == 1)
+
+
+def test_an_inbox_is_that_of_the_disk_whoever_writes_and_reads(folder, desk) -> None:
+    counter = Counter(desk)
+
+    def inbox(limit: int = 2, who: Principal = WHO) -> tuple[list[str], bool]:
+        answer = counter.invoke(who, "inbox", {"limit": limit})
+        return [signal["message"] for signal in answer["signals"]], answer["more"]
+
+    assert inbox() == ([], False)
+    for number in range(3):
+        folder.do("signal.send", message=f"note {number}", to="*")
+        assert inbox()[0][0] == f"note {number}"
+    assert inbox(2) == (["note 2", "note 1"], True)
+    assert inbox(3) == (["note 2", "note 1", "note 0"], False)
+    listed = counter.invoke(WHO, "inbox", {})["signals"]
+    counter.invoke(WHO, "mark_read", {"signal_ids": [signal["id"] for signal in listed]})
+    assert inbox() == ([], False)
+    assert inbox(3, Principal("other", "http", frozenset(Scope)))[0] == ["note 2", "note 1", "note 0"]
+
+
+def test_a_task_is_as_its_files_are_at_that_moment(folder, desk) -> None:
+    counter = Counter(desk)
+    task = folder.do("task.new", objective="Look at the pump").target
+    place = folder.layout.tasks / task
+
+    def read(offset: int = 0) -> dict[str, object]:
+        return counter.invoke(WHO, "read_task", {"task_id": task, "offset": offset})
+
+    assert (read()["result"], len(read()["events"])) == ("", 0)
+    for number in range(1, 4):
+        with open(place / "events.jsonl", "a") as events:
+            events.write(f'{{"kind":"note","at":"2026-11-24T00:00:0{number}Z","text":"step {number}"}}\n')
+        assert len(read()["events"]) == number
+    (place / "result.md").write_text("x" * 150_000)
+    assert (len(read()["result"]), read()["next_offset"]) == (100_000, 100_000)
+    assert len(read(100_000)["result"]) == 50_000
+
+
+def test_what_is_kept_is_bounded_and_holds_for_a_second(folder, desk, monkeypatch) -> None:
+    made = []
+    for number in range(200):
+        assert desk.settled(number, tuple, lambda number=number: made.append(number) or number) == number
+        assert desk.settled(number, tuple, lambda: None) in (number, None)  # None: a second began in between
+    assert sum(desk.is_settled(number) for number in range(200)) <= following._MOST_SETTLED
+    until(lambda: not desk.is_settled(199))
+
+
+def test_json_of_an_answer_is_that_of_its_safe_document() -> None:
+    for text in ("plain", 'quote " and \n', "über", "\x1b[2J", "\u202e", "\\n", "\x7f", "half \ud800"):
+        document = {"text": text, "list": [text, 1, 2.5, None], "deep": {"a": (text,)}}
+        assert json.loads(documents.encoded(document)) == json.loads(msgspec.json.encode(documents.plain(document)))
+        settled = documents.SettledDocument(document)
+        assert documents.encoded(settled) is documents.encoded(settled)
+        assert documents.encoded(settled) == documents.encoded(document)
 
 
 def test_a_search_finds_what_was_just_done_here_and_soon_what_others_did(folder, desk) -> None:

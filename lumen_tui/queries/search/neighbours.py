@@ -54,6 +54,8 @@ def read_rows(
     db: sqlite3.Connection, numbers: Sequence[int], where: str = "", values: Sequence[Value] = ()
 ) -> dict[int, IndexedDocument]:
     """Return the documents with these numbers that the filters let through."""
+    if not numbers:
+        return {}
     narrow = f" AND {where}" if where else ""
     sql = f"SELECT {_ROW} FROM docs WHERE id IN ({marks(numbers)}){narrow}"  # noqa: S608 - made of constants
     return {number: IndexedDocument(*columns) for number, *columns in db.execute(sql, (*numbers, *values))}

@@ -60,8 +60,9 @@ def _ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequ
     linked = neighbours.linked(db, ranked, where, values) if wish.terms else []
     nearest = sorted(linked, key=lambda entry: -entry.score)[: max(1, wish.limit // 3)]
     chosen = sorted([*ranked, *nearest], key=lambda entry: -entry.score)[: wish.limit]
-    hits = tuple(_hits(db, chosen, terms, match, wish.begun))
-    matches = _count(db, match) if match and not where else len(candidates)
+    hits = tuple(_hits(db, chosen, terms, match, wish))
+    is_all = bool(where) or len(candidates) < _CANDIDATES
+    matches = _count(db, match) if match and not is_all else len(candidates)
     return Found(hits=hits, matches=matches, dropped=dropped)
 
 
@@ -92,8 +93,10 @@ def _narrowing(wish: SearchQuery, lane_units: Sequence[str]) -> tuple[str, list[
 
 def _selective_terms(db: sqlite3.Connection, wish: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the terms to look for, and those that nearly every document has; all terms where there are no others."""
+    if len(wish.terms) < 2:
+        return wish.terms, ()
     total = db.execute("SELECT max(id) FROM docs").fetchone()[0] or 0
-    if total < _LARGE or len(wish.terms) < 2:
+    if total < _LARGE:
         return wish.terms, ()
     bound = int(total * _COMMON)
     counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
@@ -137,19 +140,23 @@ def _ranked(
 
 
 def _hits(
-    db: sqlite3.Connection,
-    chosen: Sequence[RankedDocument],
-    terms: Sequence[str],
-    match: str,
-    begun: str,
+    db: sqlite3.Connection, chosen: Sequence[RankedDocument], terms: Sequence[str], match: str, wish: SearchQuery
 ) -> Iterator[Hit]:
     numbers = [entry.number for entry in chosen]
-    matched = _matched(db, numbers, terms, begun)
-    texts = dict(db.execute(f"SELECT id, text FROM docs WHERE id IN ({marks(numbers)})", numbers))  # noqa: S608
     marked = dict(_marked(db, numbers, match)) if match else {}
+    if len(terms) == 1 and not wish.without:  # what matches has this one
+        matched = dict.fromkeys(marked, tuple(terms))
+    else:
+        matched = _matched(db, numbers, terms, wish.begun)
+    texts = _texts(db, [number for number in numbers if number not in marked])
     for entry in chosen:
         text = marked.get(entry.number, texts.get(entry.number, ""))
         yield hit_of(entry, text, matched.get(entry.number, ()))
+
+
+def _texts(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:
+    sql = f"SELECT id, text FROM docs WHERE id IN ({marks(numbers)})"  # noqa: S608
+    return dict(db.execute(sql, numbers)) if numbers else {}
 
 
 def _matched(

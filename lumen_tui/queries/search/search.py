@@ -22,7 +22,9 @@ from lumen_tui.queries.search.neighbours import RankedDocument
 from lumen_tui.queries.search.query import hit_of
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.tasks.task_records import archive_months, exit_stamp, task_names
+from lumen_tui.store.work.work_units import list_units, unit_files
 
 if TYPE_CHECKING:
     from lumen_tui.queries.search.conversations import ConversationIndex
@@ -42,6 +44,7 @@ class Searcher:
     ) -> None:
         """`with_units`: work units are among the hits, for people; an agent has a tool of its own for them."""
         self._layout, self._conversation_bytes, self._with_units = layout, conversation_bytes, with_units
+        self._units = Stamped(lambda: unit_files(layout), lambda: _unit_documents(layout))
         self._index: SearchIndex | None = None
         self._conversation_index: ConversationIndex | None = None
         self.progress: Progress | None = None
@@ -78,8 +81,9 @@ class Searcher:
                 )
             except NoFullText:
                 answer = self._scan(wish, now, units)
-        if self._with_units and not wish.conversations:
-            answer = _joined(answer, _units_found(self._layout, wish, now), wish)
+            units_found = self._units_found(wish, now, refresh=refresh)
+        if units_found is not None:
+            answer = _joined(answer, units_found, wish)
         unknown = () if answer.hits else tuple(name for name in wish.wus if not self._knows(name))
         notes = (f"no work unit {name} is known here: `wu list` names them" for name in unknown)
         return replace(answer, unknown=unknown, notes=(*answer.notes, *notes)) if unknown else answer
@@ -107,6 +111,17 @@ class Searcher:
         self._index.progress = self.progress
         answer = _answer(self._index, wish, now, units, refresh=refresh)
         return replace(answer, notes=(*answer.notes, IN_MEMORY)) if self._index.in_memory else answer
+
+    def _units_found(self, wish: SearchQuery, now: float, *, refresh: bool) -> Found | None:
+        """Return the work units in which every word is; that which is named by its id stands first."""
+        if not self._with_units or wish.conversations:
+            return None
+        if refresh:
+            self._units.refresh()
+        single = {term for term in wish.terms if " " not in term}
+        likely = (doc for doc, lowered in self._units.value if not lowered or all(term in lowered for term in single))
+        matches = [(doc, _counts(doc, wish)) for doc in likely if _is_wanted(doc, wish, ())]
+        return _ranked([(doc, counts) for doc, counts in matches if single <= counts.keys()], wish, now)
 
     def _search_conversations(self, wish: SearchQuery, now: float, units: Sequence[str]) -> Found:
         from lumen_tui.queries.search.conversations import ConversationIndex
@@ -139,8 +154,6 @@ class Searcher:
     def _lane_units(self, lane: str) -> list[str]:
         if not lane:
             return []
-        from lumen_tui.store.work.work_units import list_units
-
         return [unit.id for unit in list_units(self._layout)[0] if unit.lane == lane]
 
 
@@ -195,14 +208,10 @@ def _ranked(matches: Sequence[tuple[IndexedDocument, dict[str, int]]], wish: Sea
     return Found(hits=tuple(hits), matches=len(matches))
 
 
-def _units_found(layout: Layout, wish: SearchQuery, now: float) -> Found:
-    """Return the work units in which every word is; that which is named by its id stands first."""
-    from lumen_tui.store.work.work_units import list_units
-
-    single = {term for term in wish.terms if " " not in term}
-    docs = [doc for doc in map(rows.unit, list_units(layout)[0]) if _is_wanted(doc, wish, ())]
-    matches = [(doc, _counts(doc, wish)) for doc in docs]
-    return _ranked([(doc, counts) for doc, counts in matches if single <= counts.keys()], wish, now)
+def _unit_documents(layout: Layout) -> list[tuple[IndexedDocument, str]]:
+    """Return each work unit, with its text in small letters; without that where case is more than small letters."""
+    docs = [rows.unit(unit) for unit in list_units(layout)[0]]
+    return [(doc, text.lower() if (text := f"{doc.text}\n{doc.tags}").isascii() else "") for doc in docs]
 
 
 def _named(hit: Hit, wish: SearchQuery) -> bool:

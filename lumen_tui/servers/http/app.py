@@ -1,6 +1,6 @@
 """The application: which operation a request asks for, whether it may, and the answer as JSON.
 
-What a snapshot in memory answers is answered at once; what may touch the disk goes to a thread.
+What is in memory is answered at once, a search by a process of its own; what may touch the disk goes to a thread.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
 
 import msgspec
 from anyio import CapacityLimiter, to_thread
@@ -20,8 +21,10 @@ from starlette.routing import Route
 from lumen_tui.engine.health import health_report
 from lumen_tui.model.access import Scope
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.servers.catalogue import Counter, Fault, OperationError
-from lumen_tui.servers.following import FollowingDesk
+from lumen_tui.queries import documents
+from lumen_tui.servers import reads
+from lumen_tui.servers.catalogue import Counter, Fault, OperationError, failing
+from lumen_tui.servers.following import FollowingDesk, Moment
 from lumen_tui.servers.http import problems
 from lumen_tui.servers.http.door import MOST_QUERY, Door, body_of
 from lumen_tui.servers.http.feed import BadPosition, FeedPosition
@@ -31,10 +34,11 @@ from lumen_tui.servers.http.metrics import CONTENT_TYPE, RequestFigures, exposit
 from lumen_tui.servers.http.problems import HEADERS, INTERNAL, METHOD, TOO_LONG, HttpProblem
 from lumen_tui.servers.http.routes import BASE, IDEMPOTENCY_KEY, ROUTES, OperationRoute, openapi
 from lumen_tui.servers.mcp.handlers import Handlers
+from lumen_tui.servers.reads import SearchRequest
+from lumen_tui.servers.searches import AskedSearch, SearchProcess
 
 _FROM_MEMORY = frozenset({"attention", "list_roles", "list_signals", "list_units", "list_discoveries"})
-_SLOW = frozenset({"search", "briefing"})
-_SEARCHES = 2  # at once: what takes long keeps no thread from what does not
+_BRIEFINGS = 2  # at once: what takes long keeps no thread from what does not
 _THREADS = 4  # for other reads: more would only wait for one another
 _GONE = 499  # nobody reads the answer any more
 
@@ -50,24 +54,38 @@ class HttpApi:
         self.counter = counter
         self.door = door
         self.listeners = Listeners(desk.layout)
+        self.searches = SearchProcess(desk.root)
         self.mcp = McpEndpoint(counter, desk, door, lambda: Handlers(counter))
         self._figures = RequestFigures()
-        self._slow, self._quick = CapacityLimiter(_SEARCHES), CapacityLimiter(_THREADS)
+        self._slow, self._quick = CapacityLimiter(_BRIEFINGS), CapacityLimiter(_THREADS)
+        self._searched: Moment | None = None
         self._log = log
 
     def operation(self, route: OperationRoute) -> Endpoint:
         """Return what answers the requests of a route."""
         name = route.operation.name
-        limiter = self._slow if name in _SLOW else self._quick if route.operation.scope is Scope.READ else None
+        limiter = self._slow if name == "briefing" else self._quick if route.operation.scope is Scope.READ else None
 
         async def answer(request: Request) -> Response:
             who = self.door.principal(request, self.desk.now)
-            arguments = await _arguments(route, request)
-            if name in _FROM_MEMORY or (name == "status" and self.desk.knows_status):
-                return json(self.counter.invoke(who, name, arguments))
-            return json(await to_thread.run_sync(self.counter.invoke, who, name, arguments, limiter=limiter))
+            call = self.counter.admitted(who, name, await _arguments(route, request))
+            if name == "search":
+                return answered(await self._found(cast("SearchRequest", call.arguments)))
+            if name in _FROM_MEMORY or self.desk.is_settled(reads.subject(name, who, call.arguments)):
+                return answered(self.counter.carry_out(call, documents.encoded))
+            work = functools.partial(self.counter.carry_out, call, documents.encoded)
+            return answered(await to_thread.run_sync(work, limiter=limiter))
 
         return answer
+
+    async def _found(self, arguments: SearchRequest) -> bytes:
+        """Return the answer to a search, with all that is in the newest snapshot."""
+        with failing():
+            query = reads.search_query(self.desk, arguments)
+        moment, searched = self.desk.moment, self._searched
+        self._searched = moment
+        is_due = searched is None or not moment.is_same(searched)
+        return await self.searches.ask(AskedSearch(arguments.query, query, self.desk.now, is_due))
 
     def guarded(self, answer: Endpoint) -> Endpoint:
         """Return an endpoint that answers what goes wrong with a problem document, and logs who was turned away."""
@@ -214,4 +232,9 @@ def _typed(route: OperationRoute, request: Request) -> dict[str, object]:
 
 def json(document: object, status: int = 200, kind: str = "application/json") -> Response:
     """Return a document as an answer."""
-    return Response(msgspec.json.encode(document), status, media_type=kind, headers=HEADERS)
+    return answered(msgspec.json.encode(document), status, kind)
+
+
+def answered(data: bytes, status: int = 200, kind: str = "application/json") -> Response:
+    """Return an answer that is JSON already."""
+    return Response(data, status, media_type=kind, headers=HEADERS)

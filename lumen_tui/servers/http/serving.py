@@ -80,7 +80,7 @@ def serve(root: Path, listening: Listening, say: Callable[[str], None]) -> int:
             api.listeners.end()
             api.mcp.end()
 
-        with contextlib.closing(api.listeners):
+        with contextlib.closing(api.listeners), contextlib.closing(api.searches):
             ApiServer(config, ready, end).run(sockets)
     return 0
 
