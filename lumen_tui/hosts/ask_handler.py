@@ -14,23 +14,39 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.hosts.person_asks import PersonAsks
+from lumen_tui.hosts.tool_asks import CUT_OFF, ToolAsks
 from lumen_tui.model import asks, budget
 from lumen_tui.model.asks import (
+    ApprovalAsk,
     Ask,
     AskAnswer,
+    Asked,
     AskRefused,
     AskReply,
     CapsAsk,
+    DeafNote,
+    DecisionAsk,
     HoldAsk,
     HoldReply,
     NewsAsk,
     Noted,
+    OpenTasks,
     PaidNote,
+    PersonAsk,
+    QuestionsAsk,
     SentNote,
     SpentNote,
+    Steers,
+    SteersAsk,
+    TasksAsk,
+    ToolAsk,
+    ToolBegun,
+    ToolDone,
     WaitNote,
 )
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.ids import BadId
 from lumen_tui.model.spendbook import LedgerEntry
 from lumen_tui.model.tasks import Budget, Spec, Usage
 from lumen_tui.model.text import one_line
@@ -40,10 +56,13 @@ from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.stamped import Stamped
-from lumen_tui.store.tasks import task_records
+from lumen_tui.storage.store import Store
+from lumen_tui.store import approvals
+from lumen_tui.store.tasks import family, task_records
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.worker.accounts import TaskAccount
 
+_NOTES = (SentNote, PaidNote, SpentNote, WaitNote)  # of an attempt that is over they still count
 _ask = msgspec.json.Decoder(Ask).decode
 
 
@@ -72,10 +91,14 @@ class AskHandler:
         self._account = TaskAccount(layout, now, spec, attempt)
         self._limits = Stamped(lambda: [folder / "spec.json"], lambda: _budget(folder, self._account.own))
         self._follower = Follower(folder / asks.ASKS)
-        self._journal = Journal(folder / asks.ANSWERS)
+        self._journal = Journal(folder / asks.ANSWERS, asks.MOST_BYTES)
         self._replies = {answer.number: answer.reply for answer in self._journal.records(AskAnswer)}
         self._calls: dict[int, _Call] = {}
         self._queue: deque[Ask] = deque()
+        self._persons = PersonAsks(layout, spec, attempt, now)
+        self._tools = ToolAsks(Store(layout.root), spec, attempt, now, self._persons)
+        self._given: set[str] = set()  # messages to the task that this attempt has
+        self._used: set[str] = set()  # approvals that allowed a call which was made here
 
     def serve(self) -> int:
         """Carry out what is new, and return how many answers that made. StoreError: the next call does the rest."""
@@ -85,12 +108,21 @@ class AskHandler:
             self._account.own = self._limits.value
         while self._queue:
             ask = self._queue[0]
-            reply = self._replies.get(ask.number) or self._carry_out(ask)
+            reply = self._reply(ask)
             if reply is None and len(self._queue) == 1:
                 break  # its worker waits for the answer, and so for more than was here until now
             self._keep(ask, reply or AskRefused("it was not waited for"))
             self._queue.popleft()
         return len(self._replies) - before
+
+    def _reply(self, ask: Ask) -> AskReply | None:
+        known = self._replies.get(ask.number)
+        if isinstance(known, ToolBegun):
+            return ToolDone(CUT_OFF, ok=False)
+        try:
+            return known or self._carry_out(ask)
+        except BadId as error:
+            return AskRefused(one_line(str(error), 200))
 
     def close(self) -> None:
         """Let go of what was set aside for requests that never left, once the worker has gone and all it wrote is here.
@@ -123,7 +155,7 @@ class AskHandler:
 
     def _keep(self, ask: Ask, reply: AskReply) -> None:
         """Have the reply on file, and remember what follows from the ask."""
-        if ask.number not in self._replies:
+        if isinstance(self._replies.get(ask.number), ToolBegun | None):
             self._append(ask.number, reply)
         match ask.what:
             case HoldAsk(tells=tells) if isinstance(reply, HoldReply) and not reply.short:
@@ -132,6 +164,10 @@ class AskHandler:
                 self._calls[number].sent = True
             case PaidNote() if call := self._call_of(ask.what):
                 call.paid = True
+            case SteersAsk() if isinstance(reply, Steers) and ask.attempt == self._attempt:
+                self._given.update(steer.id for steer in reply.taken)
+            case ToolAsk() if isinstance(reply, ToolDone):
+                self._used.add(reply.approval)
 
     def _append(self, number: int, reply: AskReply) -> None:
         self._journal.append(AskAnswer(number, reply))
@@ -140,9 +176,9 @@ class AskHandler:
     def _carry_out(self, ask: Ask) -> AskReply | None:
         """Return what came of an ask; None where its worker has to wait for that. StoreError."""
         what, key = ask.what, asks.key_of(self._spec.id, ask.number)
+        if ask.attempt != self._attempt and not isinstance(what, _NOTES):
+            return AskRefused(f"attempt {ask.attempt} is over")
         match what:
-            case HoldAsk() | NewsAsk() | CapsAsk() if ask.attempt != self._attempt:
-                return AskRefused(f"attempt {ask.attempt} is over")
             case HoldAsk():
                 return None if read_kill(self._layout) else self._hold(what, key)
             case NewsAsk():
@@ -154,12 +190,44 @@ class AskHandler:
             case WaitNote(reason, usage, model):
                 self._account.waits(one_line(reason, 300), usage, model, key)
             case SentNote(number):
-                call = self._calls.get(number)
-                if call is None:
-                    return AskRefused(f"ask {number} set nothing aside")
-                self._account.ledger.sent(call.key, call.day, self._now())
+                return self._send(number)
             case PaidNote(usage, seconds=seconds):
                 return self._pay(what, usage, seconds)
+            case ToolAsk():
+                return self._call(ask.number, what)
+            case TasksAsk(tasks):
+                return OpenTasks(tuple(family.not_over(self._layout, tasks)))
+            case _:
+                return self._about_persons(what)
+        return Noted()
+
+    def _about_persons(self, what: asks.Question) -> AskReply | None:
+        match what:
+            case ApprovalAsk(name):
+                return self._persons.find(name)
+            case PersonAsk(request):
+                return self._persons.ask(request)
+            case DecisionAsk(name, waits):
+                return self._persons.decide(name, waits=waits)
+            case QuestionsAsk():
+                return Asked(approvals.questions_of(self._layout, self._spec.id))
+            case SteersAsk(again):
+                return self._persons.steers(again=again, given=self._given)
+            case DeafNote(reason):
+                self._persons.close(one_line(reason, 300))
+        return Noted()
+
+    def _call(self, number: int, what: ToolAsk) -> AskReply:
+        """Make a call of a tool. One that must not be made twice is known to have begun before it does."""
+        if self._tools.must_not_repeat(what.name):
+            self._append(number, ToolBegun())
+        return self._tools.run(what, self._used)
+
+    def _send(self, number: int) -> AskReply:
+        call = self._calls.get(number)
+        if call is None:
+            return AskRefused(f"ask {number} set nothing aside")
+        self._account.ledger.sent(call.key, call.day, self._now())
         return Noted()
 
     def _hold(self, what: HoldAsk, key: str) -> HoldReply:

@@ -26,7 +26,7 @@ class Downlink:
         for name in frames.TOLD:
             if data := self._added(name, offset := there.get(name, 0)):
                 yield Tell(self._folder.name, self._attempt, name, data, offset)
-        for name in frames.ORDERS:
+        for name in (*frames.ORDERS, frames.SPEC):
             if (now := stamp(self._folder / name)) != self._told.get(name):
                 yield Tell(self._folder.name, self._attempt, name, files.read(self._folder / name))
                 self._told[name] = now

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from lumen_tui.engine.supervisor import workers
@@ -18,8 +19,9 @@ from lumen_tui.hosts.copying import append_at
 from lumen_tui.hosts.gathering import Gatherer
 from lumen_tui.hosts.spool import Spool
 from lumen_tui.model import frames, ids
+from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.frames import Frame, HostOrder
-from lumen_tui.model.tasks import Run
+from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.storage import directories, files
@@ -95,15 +97,28 @@ class RemoteTask:
 
         With an offset the data are added to a journal there, as far as they are not in it.
         """
-        if name not in (frames.TOLD if offset >= 0 else frames.ORDERS):
+        if name not in (frames.TOLD if offset >= 0 else (*frames.ORDERS, frames.SPEC)):
             raise OrderRefused(f"{one_line(name, 60)!r} is nothing that an engine tells a worker")
-        if offset >= 0:
+        if name == frames.SPEC:
+            self._limit(data or b"")
+        elif offset >= 0:
             if trouble := append_at(self.folder / name, offset, data or b""):
                 raise OrderRefused(f"{name} from byte {offset}: {trouble}")
         elif data is None:
             directories.remove(self.folder / name)
         else:
             files.replace(self.folder / name, data)
+
+    def _limit(self, data: bytes) -> None:
+        """Take over how far the task may go, and nothing else, from its spec as it is at the engine."""
+        try:
+            new = msgspec.json.decode(data, type=Spec)
+        except UNDECODABLE as error:
+            raise OrderRefused(f"the limits of the task cannot be read: {one_line(str(error), 200)}") from error
+        limits = {"steps": new.steps, "timeout_seconds": new.timeout_seconds, "budget": new.budget}
+        if (spec := msgspec.structs.replace(self.spec, **limits)) != self.spec:
+            files.replace(self.folder / frames.SPEC, msgspec.json.encode(spec))
+            self.spec = spec
 
     async def end(self, reason: str) -> None:
         """End the worker: ask, wait, TERM, wait, KILL."""

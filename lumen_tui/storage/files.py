@@ -189,16 +189,16 @@ def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
         return append_locked(fd, data)
 
 
-def journal_line(line: bytes) -> bytes:
-    """Return `line` with its newline and without secrets. Raise LineTooLong where no journal takes it."""
+def journal_line(line: bytes, most: int = MAX_LINE) -> bytes:
+    """Return `line` with its newline and without secrets. Raise LineTooLong where its journal does not take it."""
     from lumen_tui.model.secrets import redaction  # a command that only reads does not need it
 
     if redaction.may_hold(line):
         from lumen_tui.storage.redaction import clean_line  # only where a secret is possible, for the hot verbs
 
         line = clean_line(line)
-    if len(line) >= MAX_LINE:
-        raise LineTooLong(f"the record has {len(line):,} bytes, a journal takes {MAX_LINE:,}: put the text in a file")
+    if len(line) >= most:
+        raise LineTooLong(f"the record has {len(line):,} bytes, a journal takes {most:,}: put the text in a file")
     return line + b"\n"
 
 

@@ -23,24 +23,26 @@ _encode = msgspec.json.Encoder().encode
 T = TypeVar("T")
 
 
-def encode(record: object) -> bytes:
-    """Encode one record as one line. Raise files.LineTooLong."""
-    return files.journal_line(_encode(record))
+def encode(record: object, most: int = files.MAX_LINE) -> bytes:
+    """Encode one record as one line of at most so many bytes. Raise files.LineTooLong."""
+    return files.journal_line(_encode(record), most)
 
 
 class Journal:
     """One append-only file to which many processes may append at once without losing a line."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int = files.MAX_LINE) -> None:
+        """Take lines of at most so many bytes."""
         self.path = path
+        self._most = most
 
     def append(self, record: object) -> int:
         """Append a record durably and return the offset of its line. Raise files.StoreError."""
-        return files.append(self.path, encode(record))
+        return files.append(self.path, encode(record, self._most))
 
     def append_all(self, records: Iterable[object]) -> int:
         """Append several records with one sync and return how many."""
-        lines = [encode(record) for record in records]
+        lines = [encode(record, self._most) for record in records]
         if lines:
             files.append(self.path, b"".join(lines))
         return len(lines)

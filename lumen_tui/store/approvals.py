@@ -15,6 +15,7 @@ import msgspec
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision, Overdue
+from lumen_tui.model.asks import ApprovalFile
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.problem import Problem
@@ -108,6 +109,19 @@ def acted(layout: Layout, approval_id: str) -> Acted | None:
         return record
     done = (layout.done_approvals / layout.approval(approval_id).name).exists()
     return Acted(at="") if done or acted_path(layout, approval_id).exists() else None
+
+
+def find(layout: Layout, approval_id: str) -> ApprovalFile:
+    """Return one request with what became of it, as far as there is any of that."""
+    request = read(layout, approval_id)
+    if request is None:
+        return ApprovalFile()
+    return ApprovalFile(request, decision(layout, approval_id), acted(layout, approval_id))
+
+
+def questions_of(layout: Layout, task_id: str) -> int:
+    """Return how many questions a task has asked, answered or not."""
+    return sum(bool(request.question) for request in every(layout, done=True) if request.task_id == task_id)
 
 
 def ask(layout: Layout, request: Approval) -> Approval:

@@ -8,10 +8,12 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from lumen_tui.model.approvals import COMMANDS, Acted, Approval, Decision, call_hash
+from lumen_tui.model.asks import ApprovalFile
 from lumen_tui.model.runners import files_of
 from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Spec
@@ -24,6 +26,7 @@ from lumen_tui.store.tasks.task_records import nothing_begun
 from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped, TaskParked, ToolError
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.sandbox.policy import FILES
+from lumen_tui.worker.engine_link import LinkApprovals
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import World
 
@@ -36,6 +39,59 @@ _OTHER_CALL = "the answer on file is for another call: it counts as no"
 _MOST_BYTES = 64 * 1024 * 1024  # of one file; of a larger one its size and time count
 
 
+class ApprovalDesk(Protocol):
+    """Where requests to a person are on file."""
+
+    def find(self, approval_id: str) -> ApprovalFile: ...
+
+    def ask(self, request: Approval) -> None: ...
+
+    def take(self, request: Approval) -> Decision | None: ...
+
+    def wait(self, request: Approval) -> Decision: ...
+
+    def questions(self) -> int: ...
+
+
+class LocalApprovals:
+    """The requests of a task whose engine is on this machine."""
+
+    def __init__(self, world: World, spec: Spec, attempt: int) -> None:
+        self._world, self._spec, self._attempt = world, spec, attempt
+        self._layout = world.store.layout
+
+    def find(self, approval_id: str) -> ApprovalFile:
+        """Return a request as it is on file."""
+        return approvals.find(self._layout, approval_id)
+
+    def ask(self, request: Approval) -> None:
+        """Put a request on file, once."""
+        with self._world.stopper.guard():
+            approvals.ask(self._layout, request)
+
+    def take(self, request: Approval) -> Decision | None:
+        """Take the decision, if there is one. Not interrupted: a decision that was taken is acted on or reported."""
+        with self._world.stopper.guard():
+            return approvals.take(self._layout, request, self._attempt, self._world.now())
+
+    def wait(self, request: Approval) -> Decision:
+        """Take the decision once there is one; expire the request when its time is over. Raises Stopped."""
+        while True:
+            if self._world.stopper.stopped():
+                raise Stopped
+            if answer := self.take(request):
+                return answer
+            if self._world.now() >= request.expires:
+                with self._world.stopper.guard():
+                    approvals.expire(self._layout, request, self._world.now())
+            else:
+                time.sleep(_LOOK)
+
+    def questions(self) -> int:
+        """Return how many questions the task has asked."""
+        return approvals.questions_of(self._layout, self._spec.id)
+
+
 class Waiting:
     """What requests to a person share: a file that asks, a file that answers, and the wait between the two."""
 
@@ -45,6 +101,7 @@ class Waiting:
         self._events = events
         self._attempt = attempt
         self._layout = world.store.layout
+        self._desk: ApprovalDesk = LinkApprovals(world.link) if world.link else LocalApprovals(world, spec, attempt)
 
     def _blank(self, approval_id: str, tool: str, call: str, seconds: float = 0.0) -> Approval:
         """Return a new request with what is known of its asker; without `seconds` it waits as long as is set."""
@@ -72,24 +129,7 @@ class Waiting:
     def _wait(self, approval: Approval, text: str) -> Decision:
         """Wait for the decision; expire the request when its time is over."""
         self._record_wait(approval, text)
-        while True:
-            if self._world.stopper.stopped():
-                raise Stopped
-            if answer := self._take(approval):
-                return answer
-            if self._world.now() >= approval.expires:
-                self._expire(approval)
-            else:
-                time.sleep(_LOOK)
-
-    def _take(self, approval: Approval) -> Decision | None:
-        """Take the decision, if there is one. Not interrupted: a decision that was taken is acted on or reported."""
-        with self._world.stopper.guard():
-            return approvals.take(self._layout, approval, self._attempt, self._world.now())
-
-    def _expire(self, approval: Approval) -> None:
-        with self._world.stopper.guard():
-            approvals.expire(self._layout, approval, self._world.now())
+        return self._desk.wait(approval)
 
 
 class ApprovalClient(Waiting):
@@ -135,7 +175,7 @@ class ApprovalClient(Waiting):
         while True:
             with self._world.stopper.untimed():
                 approval = self._open(request, call, outdated)
-                answer = self._take(approval) or self._wait_for_answer(approval)
+                answer = self._desk.take(approval) or self._wait_for_answer(approval)
             settled = self._settled(approval, answer, call)
             changed = self._changed(approval, request)
             if not settled.allowed or not changed:
@@ -149,12 +189,11 @@ class ApprovalClient(Waiting):
     def _leave(self, request: ApprovalRequest, call: str) -> ApprovalReply:
         """Put a call on file that the engine carries out once a person has allowed it."""
         approval = self._open(request, call, set())
-        answer = approvals.decision(self._layout, approval.id)
+        answer = self._desk.find(approval.id).decision
         if answer is not None and not answer.allowed:
             return settled(answer, call)
         until = iso(self._world.now() + _LEFT)
-        with self._world.stopper.guard():
-            approvals.ask(self._layout, msgspec.structs.replace(approval, lasting=True, expires_at=until))
+        self._desk.ask(msgspec.structs.replace(approval, lasting=True, expires_at=until))
         self._events.event("note", f"left for a person: {approval.summary}", tool=request.tool, approval=approval.id)
         return ApprovalReply(allowed=False, left=approval.id)
 
@@ -164,7 +203,7 @@ class ApprovalClient(Waiting):
         with self._world.stopper.guard():
             if not stays:
                 self._park(approval.id)
-            approvals.ask(self._layout, approval)
+            self._desk.ask(approval)
             if not stays:
                 self._record_wait(approval, text)
         if stays:
@@ -185,21 +224,20 @@ class ApprovalClient(Waiting):
         """Return the request on file if it still counts and is not outdated, else a new one."""
         for turn in range(_MOST_TURNS):
             approval_id = approvals.id_for(self._spec.id, call, turn)
-            known = approvals.read(self._layout, approval_id)
-            if known is None:
+            found = self._desk.find(approval_id)
+            if found.request is None:
                 return self._new(approval_id, call, request)
-            if known.id not in outdated and self._counts(known):
-                return known
+            if approval_id not in outdated and self._counts(found, approval_id):
+                return found.request
         raise ToolError(f"a person was asked {_MOST_TURNS} times about this call: that is enough")
 
-    def _counts(self, known: Approval) -> bool:
+    def _counts(self, found: ApprovalFile, approval_id: str) -> bool:
         """Return whether a request on file still counts: it is open, its yes was not used, or it is a no."""
-        answer = approvals.decision(self._layout, known.id)
+        answer, acted = found.decision, found.acted
         if answer is None:
             return True
-        acted = approvals.acted(self._layout, known.id)
         if answer.allowed or answer.ended == "withdrawn":
-            return answer.allowed and (acted is None or self._was_lost(known.id, acted))
+            return answer.allowed and (acted is None or self._was_lost(approval_id, acted))
         return not answer.ended or acted is None or acted.attempt == self._attempt
 
     def _was_lost(self, approval_id: str, acted: Acted) -> bool:

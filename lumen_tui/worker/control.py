@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Protocol
 
 from lumen_tui.model.fences import words_of
 from lumen_tui.model.steering import Steer, SteerState
@@ -12,9 +13,35 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.store.tasks import steers, task_records
 from lumen_tui.tools.agent import report
+from lumen_tui.worker.engine_link import LinkSteers
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.surroundings import money
 from lumen_tui.worker.world import World
+
+
+class SteerDesk(Protocol):
+    """Where the messages to a task are on file."""
+
+    def take(self, *, again: bool) -> list[Steer]: ...
+
+    def close(self, reason: str) -> list[Steer]: ...
+
+
+class LocalSteers:
+    """The messages to a task whose engine is on this machine."""
+
+    def __init__(self, world: World, attempt: int) -> None:
+        self._world, self._attempt = world, attempt
+
+    def take(self, *, again: bool) -> list[Steer]:
+        """Take what no request held yet; with `again` also what one of an earlier attempt did. StoreError."""
+        with self._world.stopper.guard():
+            return steers.take(self._world.folder, self._attempt, self._world.now(), again=again)
+
+    def close(self, reason: str) -> list[Steer]:
+        """Take nothing any more; return what nobody read. StoreError."""
+        with self._world.stopper.guard():
+            return steers.close(self._world.folder, self._attempt, reason, self._world.now())
 
 
 class Control:
@@ -38,7 +65,7 @@ class Control:
         self._world = world
         self._spec = spec
         self._events = events
-        self._attempt = attempt
+        self._desk: SteerDesk = LinkSteers(world.link) if world.link else LocalSteers(world, attempt)
         self._known = known
         self._first = True
         self._apply = apply
@@ -77,10 +104,7 @@ class Control:
 
     def close(self, reason: str) -> None:
         """Take no message from here on, and record those that no request held."""
-        folder, now = self._world.folder, self._world.now()
-        with self._world.stopper.guard():
-            unseen = steers.close(folder, self._attempt, reason, now)
-        for steer in unseen:
+        for steer in self._desk.close(reason):
             self._events.event("note", f"not seen by the worker, {reason}: {steer.text}", ok=False, steer=steer.id)
 
     def _taken(self) -> list[Steer]:
@@ -88,8 +112,7 @@ class Control:
         size = steers.size(folder)
         if size == self._size:
             return []
-        with self._world.stopper.guard():
-            taken = steers.take(folder, self._attempt, self._world.now(), again=self._first)
+        taken = self._desk.take(again=self._first)
         self._first, self._size = False, steers.size(folder)
         taken = [steer for steer in taken if _about(steer) not in self._known()]
         for steer in taken:

@@ -51,7 +51,7 @@ class QuestionClient(Waiting):
         request = self._open(question)
         if self._spec.role == agent.ROLE:
             return self._leave(request)
-        answer = self._take(request)
+        answer = self._desk.take(request)
         if answer is None:
             answer = self._wait_here(request) if self._stays() else self._wait_without_process(request)
         return self._told(request, answer)
@@ -61,21 +61,20 @@ class QuestionClient(Waiting):
 
         `conversation` is all that was said to the model so far.
         """
-        request = approvals.read(self._layout, question_id)
-        answer = approvals.decision(self._layout, question_id)
+        found = self._desk.find(question_id)
+        request, answer = found.request, found.decision
         if request is not None and answer is not None and _about(request) not in conversation:
             self._hear_order(request, answer)
 
     def _wait_here(self, request: Approval) -> Decision:
-        with self._world.stopper.guard():
-            approvals.ask(self._layout, request)
+        self._desk.ask(request)
         with self._world.stopper.untimed():
             return self._wait(request, _words(request))
 
     def _wait_without_process(self, request: Approval) -> Decision:
         with self._world.stopper.guard():
             self._park(request.id)
-            approvals.ask(self._layout, request)
+            self._desk.ask(request)
             self._record_wait(request, _words(request))
         raise TaskParked
 
@@ -89,13 +88,12 @@ class QuestionClient(Waiting):
         call = call_hash(ASK, arguments)
         for turn in range(_MOST_TURNS):
             name = approvals.id_for(self._spec.id, call, turn)
-            known = approvals.read(self._layout, name)
-            if known is None:
+            found = self._desk.find(name)
+            if found.request is None:
                 self._check_number()
                 return self._new(name, call, question)
-            answer = approvals.decision(self._layout, name)
-            if answer is None or answer.ended != "withdrawn":
-                return known
+            if found.decision is None or found.decision.ended != "withdrawn":
+                return found.request
         raise ToolError(f"this question was withdrawn {_MOST_TURNS} times: go on without it")
 
     def _check_number(self) -> None:
@@ -103,8 +101,7 @@ class QuestionClient(Waiting):
             waiting = [request for request in approvals.undecided(self._layout) if request.lasting]
             if len(waiting) >= _MOST_WAITING:
                 raise ToolError(f"{len(waiting)} questions of yours wait for an answer already: go on without this one")
-        own = [request for request in approvals.every(self._layout, done=True) if request.task_id == self._spec.id]
-        if sum(bool(request.question) for request in own) >= MOST_QUESTIONS:
+        if self._desk.questions() >= MOST_QUESTIONS:
             raise ToolError(
                 f"this task has asked {MOST_QUESTIONS} questions, the most it may: go on with what is most likely meant"
             )
@@ -121,8 +118,7 @@ class QuestionClient(Waiting):
 
     def _leave(self, request: Approval) -> QuestionReply:
         """Leave a question of the main agent, which does not wait: the answer wakes it."""
-        with self._world.stopper.guard():
-            approvals.ask(self._layout, request)
+        self._desk.ask(request)
         text = (
             f"Asked as {request.id}. The answer comes as a signal that wakes you, perhaps in a later loop; what you "
             "asked comes with it. Go on with what does not hang on it."

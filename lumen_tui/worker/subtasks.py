@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from lumen_tui.model import times
+from lumen_tui.model.asks import OpenTasks, TasksAsk
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.liveness import WAIT
 from lumen_tui.model.tasks import Spec, TaskWait
@@ -15,7 +16,7 @@ from lumen_tui.worker.handover import Handover
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.world import World
 
-_LOOK = 0.25  # seconds between two looks whether they have ended
+_LOOK, _LOOK_FAR = 0.25, 2.0  # seconds between two looks whether they have ended; far: the engine has to be asked
 
 
 class TaskWaiter:
@@ -58,7 +59,12 @@ class TaskWaiter:
     def _still(self, wait: TaskWait) -> list[str]:
         """Return which have not ended; none once the time is over."""
         over = wait.over or times.epoch(wait.until) <= self._world.now()
-        return [] if over else family.not_over(self._layout, wait.tasks)
+        if over:
+            return []
+        link = self._world.link
+        if link is None:
+            return family.not_over(self._layout, wait.tasks)
+        return list(link.call(TasksAsk(wait.tasks), OpenTasks).tasks)
 
     def _record(self, text: str, wait: TaskWait) -> None:
         self._events.event(WAIT, text, until=wait.until, tasks=list(wait.tasks))
@@ -69,5 +75,5 @@ class TaskWaiter:
             while self._still(wait):
                 if self._world.stopper.stopped():
                     raise Stopped
-                time.sleep(_LOOK)
+                time.sleep(_LOOK if self._world.link is None else _LOOK_FAR)
         self._events.event("note", "goes on: the tasks that it ordered have ended, or the time is over")

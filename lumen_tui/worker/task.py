@@ -54,13 +54,14 @@ from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.tools.outputs import load_media
 from lumen_tui.tools.policy.verdict import CallHistory
 from lumen_tui.tools.sandbox.admission import tier_in_force
-from lumen_tui.tools.toolbox import StepLimit, Toolbox
+from lumen_tui.tools.toolbox import Handling, StepLimit, Toolbox
 from lumen_tui.worker import apart
 from lumen_tui.worker.accepted import unit_checks
 from lumen_tui.worker.acting import performer
 from lumen_tui.worker.chat_turn import TurnTranscript, history, turn_role
 from lumen_tui.worker.closing import Closing
 from lumen_tui.worker.control import Control
+from lumen_tui.worker.engine_link import handling_of
 from lumen_tui.worker.handover import Handover
 from lumen_tui.worker.limits import TaskLimits
 from lumen_tui.worker.partial import partial_result
@@ -169,7 +170,7 @@ class Task:
         self._resumes = False
         self._context = self._make_context()
         before = self._steps.history(calls_made(world.folder, tally.attempt))
-        self._toolbox = toolbox_of(self._role, self.spec, self._context, before)
+        self._toolbox = toolbox_of(self._role, self.spec, self._context, before, handling_of(world.link))
         self._written = False
         self._tier = ""
         self._prompt = Request((), ())
@@ -434,9 +435,9 @@ def _ends(call: ToolCall, toolbox: Toolbox) -> bool:
     return call.name == report.WRITE_RESULT.name and call.alone and not toolbox.unmet()
 
 
-def toolbox_of(role: Role, spec: Spec, context: Context, before: CallHistory | None = None) -> Toolbox:
+def toolbox_of(role: Role, spec: Spec, context: Context, before: CallHistory, how: Handling | None = None) -> Toolbox:
     try:
-        return Toolbox(role, spec, context, before)
+        return Toolbox(role, spec, context, before, how)
     except BadRules as error:
         raise CannotBegin(str(error)) from error
 

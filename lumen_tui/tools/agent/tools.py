@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from lumen_tui.model.agent import ROLE, Act
 from lumen_tui.model.text import one_line
+from lumen_tui.tools.agent import memory, report
+from lumen_tui.tools.agent.blocks import MEMORY_INSERT, MEMORY_REPLACE, MEMORY_RETHINK, RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.escalation import ESCALATE, KIND, reason_of
 from lumen_tui.tools.agent.giving import CANCEL_TASK, CREATE_TASK, RETRY_TASK
 from lumen_tui.tools.agent.mailing import SEND
+from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL
 from lumen_tui.tools.agent.notes import CHECKPOINT, DISCOVER, PROPOSE, REMEMBER, SIGNAL
 from lumen_tui.tools.agent.overview import LIST_DISCOVERIES, LIST_TASKS, LIST_UNITS, READ_TASK, READ_UNIT
 from lumen_tui.tools.agent.report import DEPOSIT, SLEEP
 from lumen_tui.tools.agent.scheduling import SCHEDULE, UNSCHEDULE
 from lumen_tui.tools.agent.units import CREATE_UNIT, JUDGE_DISCOVERIES, SPLIT_UNIT, UPDATE_UNIT
+from lumen_tui.tools.agent.waiting import WAIT_FOR_TASKS
 from lumen_tui.tools.base import AnyTool
 
 PLANNING: dict[str, AnyTool] = {
@@ -31,6 +35,11 @@ PLANNING: dict[str, AnyTool] = {
         LIST_DISCOVERIES,
     )
 }
+_OF_THE_AGENT: tuple[AnyTool, ...] = (
+    MEMORY_SEARCH, RECALL, memory.REMEMBER, READ_SIGNALS, report.SIGNAL, report.DISCOVER, MEMORY_INSERT, MEMORY_REPLACE,
+    MEMORY_RETHINK, RELAY_READ, RELAY_SUBMIT, WAIT_FOR_TASKS, *PLANNING.values(),
+)  # fmt: skip
+AT_ENGINE = frozenset(tool.name for tool in _OF_THE_AGENT)  # they work on its state, and so where its engine is
 AGENT_TOOLS: dict[str, AnyTool] = {
     tool.name: tool
     for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SEND, SLEEP, ESCALATE, DEPOSIT)
