@@ -5,6 +5,7 @@ from __future__ import annotations
 from lumen_tui.actions import changes, fields, places
 from lumen_tui.actions.places import Place
 from lumen_tui.model import times
+from lumen_tui.model.kinds import CHECKPOINT_MARK
 from lumen_tui.model.text import one_line
 from lumen_tui.model.views import Changes
 from lumen_tui.queries.trail import CHECKPOINT, DECISION, PENDING, Trail
@@ -130,7 +131,7 @@ def _changes_of(store: Folder, where: Place, folder: str, last: NodeView | None)
 
 def _node(where: Place, changed: Changes, note: str, *, by: str, now: float) -> Raw:
     text = note.strip() or f"{changed.count} files changed"
-    node = fields.node(f"Checkpoint: {text}", by=by, now=now, type="checkpoint", wu_id=where.wu_id)
+    node = fields.node(f"{CHECKPOINT_MARK}{text}", by=by, now=now, type="checkpoint", wu_id=where.wu_id)
     if where.session:
         node["session_id"] = where.session_id
     return node

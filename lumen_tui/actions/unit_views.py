@@ -12,6 +12,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import times
 from lumen_tui.model.acceptance import Acceptance, CheckResult
 from lumen_tui.model.decoding import safe_record
+from lumen_tui.model.kinds import CHECKPOINT_MARK
 from lumen_tui.model.progress import named_percent
 from lumen_tui.model.text import one_line
 from lumen_tui.model.views import NodeView, Page
@@ -92,7 +93,7 @@ def _row(store: Store, trail: Trail, unit: Tracked, now: float) -> UnitRow:
     return UnitRow(
         unit,
         next(_percents(trail, unit.id, last), None),
-        one_line(last.title, 200) if last else "",
+        one_line(last.title.removeprefix(CHECKPOINT_MARK), 200) if last else "",
         times.epoch(last.created_at) if last else 0.0,
         tuple(blocker.id for blocker in blockers(store, trail, unit.id, now=now)),
         one_line(agents.not_accepted(store, unit), 200),

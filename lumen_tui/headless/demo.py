@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from types import TracebackType
@@ -22,13 +23,13 @@ from lumen_tui.model.requests.roles import HireRole
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import DemoMark
-from lumen_tui.model.tasks import Run
+from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, lease, process
 from lumen_tui.storage.clock import SystemClock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
-from lumen_tui.store.tasks.task_records import has_worker, read_json
+from lumen_tui.store.tasks.task_records import has_worker, read_json, tail_events
 
 _PREFIX = "lumen-demo-"
 _BY = "demo"
@@ -76,7 +77,7 @@ shell = "read"
 
 [limits]
 timeout_seconds = 14400.0
-stall_seconds = {silence}
+stall_seconds = 120.0
 max_steps = 1000
 max_output_bytes = 100000000
 +++
@@ -85,8 +86,8 @@ max_output_bytes = 100000000
 """
 _SURVEYOR, _WATCHER = "surveyor", "watcher"
 _ROLES = (
-    HireRole(name=_SURVEYOR, text=_ROLE.format(purpose="Looks through large folders, part by part.", silence="120.0")),
-    HireRole(name=_WATCHER, text=_ROLE.format(purpose="Waits for one line in a log and reports it.", silence="8.0")),
+    HireRole(name=_SURVEYOR, text=_ROLE.format(purpose="Looks through large folders, part by part.")),
+    HireRole(name=_WATCHER, text=_ROLE.format(purpose="Waits for one line in a log and reports it.")),
 )
 _TASKS = (
     (scripted_model.SURVEY, _SURVEYOR, "P2"),
@@ -187,9 +188,23 @@ def _ended(layout: Layout) -> bool:
     return False
 
 
+def _hang_watcher(layout: Layout) -> None:
+    """Stop the process of the worker that waits, once it does: one worker of the demo stands still for good."""
+    while True:
+        time.sleep(_LOOK_SECONDS)
+        for folder in layout.tasks.glob("*"):
+            spec, run = read_json(folder / "spec.json", Spec), read_json(folder / "run.json", Run)
+            if spec is None or run is None or not run.pid or spec.objective != scripted_model.WATCH:
+                continue
+            if any(event.kind == "call" for event in tail_events(folder)):
+                process.send([run.pid], signal.SIGSTOP)
+                return
+
+
 async def _end_workers(layout: Layout) -> None:
     running = [folder for folder in layout.tasks.glob("*") if has_worker(folder)]
     runs = [(folder, read_json(folder / "run.json", Run)) for folder in running]
+    process.send([run.pid for _, run in runs if run is not None and run.pid], signal.SIGCONT)
     jobs = [
         workers.end(folder, run, status="cancelled", reason="the demo was left", ask=1.0, term=1.0)
         for folder, run in runs
@@ -203,6 +218,7 @@ def main() -> int:
     root = Path(sys.argv[1])
     model = scripted_model.ScriptedModel(str(root.parent / "project"))
     model.start()
+    threading.Thread(target=_hang_watcher, args=(Layout(root),), daemon=True).start()
     print(model.url, flush=True)
     sys.stdin.read()
     leftover = drop_demo(root)

@@ -20,6 +20,7 @@ LIFECYCLE_BY_TYPE = {
     "summary": "project",
 }
 DISCOVERY_ALIASES = ("bug", "idea", "question", "dependency")
+CHECKPOINT_MARK = "Checkpoint: "  # how the content of a checkpoint begins
 WORK_UNIT_TYPES = ("task", "bug", "idea", "question", "dependency", "feature")
 COMPLETION = "wu_completion"  # the type of the signal that `wu done` broadcasts, which is no progress signal
 RELATION_TYPES = ("discovered_from", "blocks", "parent_child", "related")

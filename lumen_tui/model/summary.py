@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct, field, json
 
 from lumen_tui.model.ids import short_hash
-from lumen_tui.model.kinds import is_decided
+from lumen_tui.model.kinds import CHECKPOINT_MARK, is_decided
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import DAY, HOUR
 
@@ -185,7 +185,7 @@ def _section(name: str, items: list[str], most: int) -> str:
 
 def _said(node: Raw) -> str:
     text = one_line(str(node.get("content", "")), _ITEM_CHARS)
-    return text.removeprefix("Checkpoint: ")
+    return text.removeprefix(CHECKPOINT_MARK)
 
 
 def _day(node: Raw, key: str = "") -> str:

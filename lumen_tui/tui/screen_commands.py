@@ -55,6 +55,8 @@ def _answer(action: str, keys: str, label: str, help: str, verb: str) -> RoomCom
     return _s(action, keys, label, help, f"answer('{verb}')", writes=True)
 
 
+_CAUSES = "What caused it, and what came of it, with tokens and cost."
+
 # In the order of the help.
 _ANSWERS = (
     _answer("answer_allow", "y", "allow", "Allow the call that waits.", "allow"),
@@ -63,7 +65,7 @@ _ANSWERS = (
     _answer("answer_snooze", "l", "snooze", "Snooze it: for an hour, or until tomorrow.", "snooze"),
     _like("undo", "answer('undo')"),
 )
-_LOOP = (_like("why"), _s("loop_capsule", "x", "capsule", "Show what the loop woke with.", "capsule"))
+_LOOP = (_like("why", help=_CAUSES), _s("loop_capsule", "x", "capsule", "Show what the loop woke with.", "capsule"))
 
 _CHANGES = (
     _s("changes_accept", "a", "accept", "Apply what still fits to your files.", "accept", writes=True),
@@ -111,10 +113,10 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("claim", help="Tell the others that you are at what is selected or open here, or release it."),
     ),
     ROWS: _on(ROWS, *(_like(row.action, f"row('{row.action}')") for row in COMMANDS if row.scope == ROWS)),
-    "lists": _on("lists", _like("filter"), _like("why")),
+    "lists": _on("lists", _like("filter"), _like("why", help=_CAUSES)),
     "pages": _on(
         "pages",
-        _like("copy"),
+        _like("copy", help="Copy the text."),
         _s("line_down", "j", "move", "Scroll a line down.", "scroll(1)"),
         _s("line_up", "k", "move", "Scroll a line up.", "scroll(-1)"),
     ),
@@ -179,13 +181,13 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _answer("needs_retry", "R", "retry", "Run the task again as a new task.", "retry"),
         _answer("needs_reply", "r", "reply", "Answer the question, or reply to the signal.", "reply"),
         _answer("needs_tell", "M", "message", "Say something to the worker, for its next request.", "tell"),
-        _answer("needs_raise", "equals_sign", "raise the budget", "Make room in the budget for today.", "raise_budget"),
+        _answer("needs_raise", "equals_sign", "raise budget", "Make room in the budget for today.", "raise_budget"),
     ),
     "needs": _on(
         "needs",
         _like("next_need", "step(1)"),
         _like("previous_need", "step(-1)"),
-        _like("why"),
+        _like("why", help=_CAUSES),
         _s("needs_snoozed", "x", "snoozed", "Show what is snoozed, or what needs you.", "snoozed"),
         _s("needs_back", "b", "unsnooze", "Put what is snoozed back on the list.", "back", writes=True),
         _s("needs_history", "H", "history", "What needed you before, and who answered it.", "history"),
@@ -203,12 +205,12 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     "paper": _on(
         "paper",
         _s("approval_task", "enter", "task", "Open the task that asks.", "task"),
-        _like("why"),
+        _like("why", help=_CAUSES),
         _s("approval_expand", "x", "expand", "Show the raw call with its hash, or fold it again.", "expand"),
         _s("approval_editor", "e", "editor", "Read the request in $EDITOR.", "edit"),
         _s("approval_copy", "Y", "copy", "Copy the request as text.", "copy"),
     ),
-    "rule": _on("rule", _s("rule_pattern", "e", "edit its pattern", "Change what the rule allows.", "edit")),
+    "rule": _on("rule", _s("rule_pattern", "e", "edit pattern", "Change what the rule allows.", "edit")),
     "blocks": _on(
         "blocks",
         _s("blocks_history", "H", "history", "Show the steps of the block, or all blocks.", "history"),
@@ -224,7 +226,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
             "budget_raise", "equals_sign", "raise for today", "Make room in the budget for today.", "raise", writes=True
         ),
         _like("undo"),
-        _s("budget_spent", "w", "its tasks, and why", "The tasks that cost most, and what caused each.", "spent"),
+        _s("budget_spent", "w", "tasks and why", "The tasks that cost most, and what caused each.", "spent"),
     ),
     "alike": _on(
         "alike",
@@ -234,7 +236,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "chat": _on(
         "chat",
-        _s("form_send_now", "f2 ctrl+o", "or enter says it", "Say what is typed; enter does, for one line.", "send"),
+        _s("form_send_now", "f2 ctrl+o", "say it", "Say what is typed; enter does, for one line.", "send"),
         _first(_like("how_to_leave", "stop", "stop", "Stop the answer under way; the agent goes on.")),
         _s("chat_request", "f4", "answer request", "Open the approval request that the turn waits for.", "request"),
         _s("chat_new", "ctrl+n", "new", "Begin a new conversation; this one stays in the file.", "new", writes=True),
@@ -303,11 +305,11 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "since_then", _s("since_save", "f2", "save as text", "Save what is shown as a text file.", "save")
     ),
     "command_log": _on("command_log", _like("copy", help="Copy the command line.")),
-    "journal": _on("journal", _like("undo", label="undo this one")),
+    "journal": _on("journal", _like("undo", label="undo this one", help="Undo the selected action, if it is yours.")),
     "lineage": _on(
         "lineage",
         _s("lineage_back", "backspace", "back", "Go back to where you came from.", "back"),
-        _like("copy"),
+        _like("copy", help="Copy the trace as text."),
     ),
     "packets": _on("packets", *_LOOP),
     "packet": _on("packet", *_LOOP),
@@ -360,7 +362,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
     ),
-    "output": _on("output", _like("copy")),
+    "output": _on("output", _like("copy", help="Copy the output.")),
     "filters": _on(
         "filters",
         _s("filters_save", "t", "save", "Save the filter in force under a name.", "save", writes=True),
@@ -428,7 +430,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("task_editor", "e", "open in $EDITOR", "Open the result in $EDITOR.", "edit"),
         _s("task_expand", "x", "expand", "Show the step whole, or cut it again.", "transcript('expand')"),
         _like("filter", "transcript('filter')"),
-        _like("why"),
+        _like("why", help=_CAUSES),
         _s("task_half", "tab shift+tab", "other pane", "Go to the other pane.", "other_half"),
     ),
     "task_form": _on("task_form", _s("task_more", "f3", "more", "Show the less common fields, or hide them.", "more")),

@@ -32,6 +32,11 @@ def money(usd: float) -> str:
     return f"${usd:.2f}"
 
 
+def percent(share: float) -> str:
+    """`0.22` -> `22 %`."""
+    return f"{share * 100:.0f} %"
+
+
 def plural(count: int, singular: str, many: str = "") -> str:
     """`1 row`, `1 204 rows`."""
     return f"{number(count)} {singular if count == 1 else many or singular + 's'}"

@@ -138,11 +138,12 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 
 
 def test_workers_are_at_work_on_what_was_recorded(opened: Opened) -> None:
-    """One goes on, one waits for a command to be allowed, one for an answer, and one is silent."""
+    """One goes on, one waits for a command to be allowed, one for an answer, and one stands still for good."""
     until(lambda: opened.task(scripted_model.SURVEY).tail, lambda: opened.port.snapshot().tasks)
     until(lambda: [each.role for each in opened.port.snapshot().approvals] == ["builder"])
     until(lambda: opened.port.snapshot().questions)
     until(lambda: opened.task(scripted_model.WATCH).status is Status.STALLED, lambda: opened.port.snapshot().tasks)
+    assert "is stopped" in opened.task(scripted_model.WATCH).reason, "a word of it would make it run again"
     heard = opened.task(scripted_model.SURVEY).last_event
     until(lambda: opened.task(scripted_model.SURVEY).last_event > heard)
     question = opened.port.snapshot().questions[0]

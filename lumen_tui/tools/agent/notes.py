@@ -18,6 +18,7 @@ from lumen_tui.model.agent import ACTS_FILE, ROLE, Act
 from lumen_tui.model.archive import KINDS, USUAL
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import short_hash
+from lumen_tui.model.kinds import CHECKPOINT_MARK
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.requests.memory import CreateNode, InsertPassage
 from lumen_tui.model.requests.sessions import SaveCheckpoint
@@ -233,7 +234,7 @@ def checkpoint(context: Context, arguments: CheckpointArguments) -> ToolResult:
         arguments,
         "checkpoint",
         "checkpoint",
-        f"Checkpoint: {arguments.note}",
+        f"{CHECKPOINT_MARK}{arguments.note}",
         wu_id=arguments.wu_id,
         lifecycle="session",
         nextSteps=arguments.next_steps,

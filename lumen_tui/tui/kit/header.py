@@ -160,7 +160,7 @@ def _sandbox(beat: Heartbeat | None, ink: Ink, sep: str) -> Part:
 
 
 def _troubles(snapshot: Snapshot, status: AgentStatus, ink: Ink) -> list[Part]:
-    reading = f"   reading {snapshot.loading:.0%}" if snapshot.loading < 1 else ""
+    reading = f"   reading {words.percent(snapshot.loading)}" if snapshot.loading < 1 else ""
     counted = snapshot.problems and not _all_problems(snapshot)
     problems = f"   {words.plural(len(snapshot.problems), 'problem')}" if counted else ""
     only = f"   read-only: {one_line(snapshot.read_only, 60)}" if snapshot.read_only else ""

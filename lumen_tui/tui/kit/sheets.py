@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -18,7 +18,7 @@ from lumen_tui.model.text import safe
 from lumen_tui.tui.host import show_why
 from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.jobs import Loader, submit
-from lumen_tui.tui.kit.keys import pair_of
+from lumen_tui.tui.kit.keys import KeysLine, pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.line_list import Rows as Rows
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
@@ -27,6 +27,7 @@ from lumen_tui.tui.room_command import RoomCommand
 
 R = TypeVar("R")
 
+_OF_ROWS = frozenset({"open", "why", "filter", "mark", "mark_all", "copy"})
 FILTERING = "-filtering"  # the class of a screen whose list is narrowed, or about to be
 
 
@@ -47,8 +48,10 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
 
     SCOPE = "lists"
     EMPTY = "Nothing here."
+    OF_ROWS: ClassVar[frozenset[str]] = frozenset()  # its commands that need a row, beside those of every list
     WHY = False  # whether `w` tells what caused a row: its key is an id that `why` knows
     TWO_LINES = False
+    filled = False  # whether its rows are there: until then it is not known whether there are any
 
     def rows_view(self) -> Rows[R]:
         """Return how the rows are drawn."""
@@ -70,6 +73,8 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
         """Return why a command cannot be carried out now; the empty string where it can."""
         if command.action == "why" and command.scope == "lists" and not self.WHY:
             return "nothing here has a cause that is known"
+        if self.filled and not self.rows.model.rows and command.action in _OF_ROWS | self.OF_ROWS:
+            return "this list is empty"
         return super().why_not(command)
 
     def on_mount(self) -> None:
@@ -112,8 +117,10 @@ class ListSheet(DetailScreen[Result], Generic[Result, R]):
 
 def fill(sheet: ListSheet[Result, R], rows: Sequence[R], heading: str, aside: str = "") -> None:
     """Show other rows under a new title; `aside` is at the bottom right of the frame."""
+    sheet.filled = True
     sheet.rows.set_rows(rows)
     retitle(sheet, heading, aside)
+    sheet.query_one(KeysLine).show(sheet.keys())
 
 
 def count_to(rows: LineList[R], now: float) -> None:

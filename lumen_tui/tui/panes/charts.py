@@ -162,7 +162,8 @@ class Bars(NamedTuple):
         start, middle, end = self.axis
         most = max([*self.values, 0]) or 1
         told = [
-            f"{value / most:.0%}{' failed' if place in self.bad else ''}" for place, value in enumerate(self.values)
+            f"{words.percent(value / most)}{' failed' if place in self.bad else ''}"
+            for place, value in enumerate(self.values)
         ]
         text = f"{middle}, {start} to {end}, the highest {self.top}: {', '.join(told)}"
         return [[(part, look.ink.text)] for part in wrap(text, width)[:height]]
@@ -177,7 +178,7 @@ class Bars(NamedTuple):
 def interval_line(bounds: tuple[float, float, float], width: int, look: Appearance) -> list[Piece]:
     """Return a share between its bounds (low, share, high) on a scale from 0 to 1."""
     if look.spoken:
-        told = f"{bounds[0]:.0%} to {bounds[2]:.0%} likely"
+        told = f"{words.percent(bounds[0])} to {words.percent(bounds[2])} likely"
         return [(fit(told, width), look.ink.muted)]
     low, share, high = (round(bound * (max(1, width) - 1)) for bound in bounds)
     dot, rule = look.shapes.status[Status.RUNNING], look.shapes.rule

@@ -329,6 +329,8 @@ class LoopPane(Pane):
 
     def short(self) -> tuple[str, bool]:
         loop = self.snapshot.loop
+        if session := self.snapshot.session:
+            return f"{words.number(agent.loop_of(session.id))} at work · {self._age()}", False
         if loop is None:
             return "no loop yet", False
         return f"{words.number(loop.loop)} · {self._age()} · {loop.health.status}", loop.health.status != "ok"

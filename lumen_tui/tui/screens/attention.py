@@ -100,7 +100,7 @@ class AttentionScreen(AnswerSheet):
         self._lines = 0  # of its box, which gets no lower while one looks at it
 
     def keys(self) -> Keys:
-        row, list_keys = self.rows.selected if self.is_mounted else None, super().keys()[1:]
+        row, list_keys = self.rows.selected if self.is_mounted else None, self.offer("why", "filter", "back")
         needs_host = self.needs_host if self.needs_host is not None and not self.needs_host.refusal() else None
         undo = self.offer("undo") if needs_host else ()
         if self._off:

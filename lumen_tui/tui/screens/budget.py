@@ -159,7 +159,7 @@ class _Page:
         if not cap.limit:
             yield from self._wrapped(_cap_name(cap), _LABEL, f"{amount_words(cap.spent)}, no limit{aside}", ink.text)
             return
-        share = "" if cap.closed else f" ({cap.share:.0%})"
+        share = "" if cap.closed else f" ({words.percent(cap.share)})"
         amount = f"{cap.words.removesuffix(' spent')}{share}{aside}"
         size = min(_BAR, max(0, self._width - 60))
         full = min(size, round(size * cap.share))

@@ -63,6 +63,7 @@ class ChangesScreen(ChangeSheet[FileView, Sequence[FileView]]):
     """The files of all open change lists, the newest list first."""
 
     SCOPE = "changes"
+    OF_ROWS = frozenset({"changes_accept", "changes_drop", "changes_edit", "new_task"})
     EMPTY = "No change list is open: `task new --isolate worktree` has a task hand one in."
     TWO_LINES = True
 

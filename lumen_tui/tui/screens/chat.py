@@ -140,7 +140,9 @@ class ChatScreen(DetailScreen[None]):
         yield StatusLine()
 
     def keys(self) -> Keys:
-        acts = self.offer("form_send_now", "how_to_leave", "chat_request", "chat_new", "page_up")
+        acts = self.offer(
+            "form_send_now", "how_to_leave", "chat_request", "chat_new", "page_up", form_send_now="or enter says it"
+        )
         where_one_types = plain_key(keys_of(self, "help")[-1])
         return (*acts, (where_one_types, BY_ACTION["help"].label), *self.offer("back"))
 

@@ -207,7 +207,7 @@ def _of_observation(observation: Observation, page: EvolutionPage, now: float) -
     facts += [
         ("quote", f"“{observation.quote}”"),
         ("trust", str(observation.trust)),
-        ("confidence", f"{observation.confidence:.0%}"),
+        ("confidence", words.percent(observation.confidence)),
         ("seen", f"{observation.count}×"),
     ]
     for source in observation.sources[:_SOURCES]:
@@ -263,6 +263,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     """The list, what the selected one says and comes from, and one line on what the last action did."""
 
     SCOPE = "evolution"
+    OF_ROWS = frozenset({"evolution_accept", "evolution_reject", "evolution_edit"})
     EMPTY = "Nothing learnt yet: that happens when sessions end. `lumen-tui evolve --all` reads Claude Code's as well."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "", session: str = "") -> None:

@@ -117,6 +117,7 @@ class FreshnessScreen(LoadedSheet[FactState, Sequence[FactState]]):
     """The list, what has drifted and what was confirmed longest ago first. A superseded fact stays until settled."""
 
     SCOPE = "facts"
+    OF_ROWS = frozenset({"facts_confirm", "facts_probe", "facts_add_probe", "facts_retire"})
     WHY = True
     REPEATS = frozenset({"fact.confirm", "fact.check", "fact.retire"})
     EMPTY = 'No facts yet: `lumen-tui fact add "CLAIM" --probe PROBE` notes one.'

@@ -75,6 +75,7 @@ class FiltersScreen(ListSheet[str, SavedFilter]):
     """Answers with the filter that was chosen. `current` is the one in force, which can be saved."""
 
     SCOPE = "filters"
+    OF_ROWS = frozenset({"filters_drop"})
     EMPTY = "No saved filters yet. Filter the list first, then open this again: it saves the filter under a name."
 
     def __init__(self, port: Port, snapshot: Snapshot, scope: str, current: str, refusal: str = "") -> None:

@@ -27,6 +27,8 @@ from lumen_tui.tui.theme import Appearance
 NAMED = 299.0  # likeness from which the name of a command begins with what was typed
 _ENOUGH = 82.0  # per cent of likeness below which a command was not meant
 _KEY = max(len(command.shown_key) for command in COMMANDS)  # cells for a key
+_SCOPE, _LABEL = 12, 15  # cells for the place where it works, and for its name
+_UNKEYED = _KEY + _LABEL + 1  # for a name without a key
 NO_KEYS: Mapping[str, str] = MappingProxyType({})
 WhyNot = Callable[[RoomCommand], str]
 
@@ -81,12 +83,16 @@ class CommandRows(Rows[RoomCommand]):
         here = self.key(row) == self.current
         why = self.why_not(row)
         name, rest = (ink.muted, ink.muted) if why else (ink.strong if here else ink.text, ink.muted)
-        scope = Cell(row.scope.replace("_", " ") if self.key(row) in self.heads else "", ink.muted, 11, gap=1)
+        scope = Cell(row.scope.replace("_", " ") if self.key(row) in self.heads else "", ink.muted, _SCOPE, gap=1)
         key = Cell(shown_key(row, self.keys), ink.muted if why else ink.loud, _KEY, gap=1)
         cells = (
             Cell(shapes.chosen if here else "", ink.accent, len(shapes.chosen)),
             *((scope,) if self.heads else ()),
-            *((key, Cell(row.label, name, 13)) if row.keys else (Cell(row.label, name, min(_KEY + 14, width // 3)),)),
+            *(
+                (key, Cell(row.label, name, _LABEL))
+                if row.keys
+                else (Cell(row.label, name, min(_UNKEYED, width // 3)),)
+            ),
             Cell(f"not now: {why}" if why else row.help, rest),
         )
         return line(width, cells)

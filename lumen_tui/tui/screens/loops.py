@@ -241,9 +241,6 @@ class DigestScreen(LoadedSheet[DigestRow, Digest]):
     def rows_view(self) -> DigestRows:
         return DigestRows(appearance_of(self.app))
 
-    def keys(self) -> Keys:
-        return (*self.offer("open"), *super().keys()[1:])
-
     def show(self, snapshot: Snapshot) -> None:
         """Keep what is shown: it is of the time until it was opened."""
 

@@ -164,6 +164,7 @@ class ArchivedScreen(NodesScreen):
     """The archived nodes; a key brings them back."""
 
     SCOPE = "archived"
+    OF_ROWS = frozenset({"archived_restore"})
     HEADING, KIND, NOUN = "Archived", "archived", "archived node"
     EMPTY = "Nothing is archived."
 
@@ -178,6 +179,7 @@ class ProtectedScreen(NodesScreen):
     """What decay leaves alone; x takes a pin off."""
 
     SCOPE = "protected"
+    OF_ROWS = frozenset({"protected_unpin"})
     HEADING, KIND, NOUN = "Protected", "protected", "protected node"
     EMPTY = "Nothing is protected."
 

@@ -66,6 +66,7 @@ class RelayScreen(LoadedSheet[Row, Sequence[Box]]):
     """What is held first, the oldest before the others; then what went in, the newest first."""
 
     SCOPE = "relays"
+    OF_ROWS = frozenset({"relays_release", "relays_drop"})
     EMPTY = "No relays yet: `lumen-tui relay submit NAME TEXT --base 0` starts one."
     TWO_LINES = True
 

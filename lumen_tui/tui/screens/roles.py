@@ -143,7 +143,7 @@ def _figures(stats: Stats | None, look: Appearance) -> Iterator[Fact]:
         yield "checks", proofs
     weeks, dots = analytics.spark(stats.weeks, look.shapes.levels), look.shapes.status
     if look.spoken:
-        rates = ("none" if week.rate is None else f"{week.rate:.0%}" for week in stats.weeks)
+        rates = ("none" if week.rate is None else words.percent(week.rate) for week in stats.weeks)
         yield "by week", f"share done, to now: {', '.join(rates)}"
     else:
         yield "by week", f"{weeks.strip()}  share done, of {analytics.WEEKS} weeks to now"

@@ -155,6 +155,7 @@ class SchedulesScreen(LoadedSheet[ScheduleView, Sequence[ScheduleView]]):
     """The schedules in force, the next to run first."""
 
     SCOPE = "schedules"
+    OF_ROWS = frozenset({"beat", "pause", "schedules_remove"})
     EMPTY = "No schedules yet: t makes one, by time, on changed files or on a signal."
     TWO_LINES = True
 

@@ -141,6 +141,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
     """Candidates, what the last trial of each showed, and the cases on which champion and challenger differ."""
 
     SCOPE = "trials"
+    OF_ROWS = frozenset({"trials_try", "trials_promote", "trials_withdraw"})
     EMPTY = "Nothing is proposed: `lumen-tui evolve run` proposes what recorded work asks for, and tries it."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:

@@ -13,6 +13,7 @@ from lumen_tui.actions.unit_views import UnitDetail, unit_detail
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
 from lumen_tui.model.acceptance import Acceptance, Finding, Verdict
+from lumen_tui.model.kinds import CHECKPOINT_MARK
 from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import humanize, one_line
@@ -126,7 +127,7 @@ def _task(view: TaskView) -> UnitEntry:
 
 
 def _checkpoint(node: NodeView) -> UnitEntry:
-    parts = [node.title] + [
+    parts = [node.title.removeprefix(CHECKPOINT_MARK)] + [
         f"{label}: {value}"
         for name, label in (("progress", "progress"), ("nextSteps", "next"))
         if isinstance(value := node.metadata.get(name), str) and value

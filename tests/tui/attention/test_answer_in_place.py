@@ -289,7 +289,7 @@ async def test_a_full_budget_is_given_room_where_it_is_listed(desk: Any, open_ro
     (desk.store.root / "spend.jsonl").write_text(json.dumps(spent) + "\n")
     async with open_room(desk, size=(80, 24)) as room:
         await room.press("exclamation_mark")
-        await room.sees("budget", "is used up", "= raise the budget")
+        await room.sees("budget", "is used up", "= raise budget")
         await room.press("equals_sign")
         await room.sees("Raise today's cap")
         await room.press("tab", *"500", "f2")
