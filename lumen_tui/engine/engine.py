@@ -13,7 +13,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
 from lumen_tui.engine.events import NO_ENGINE, UPGRADING, BeatLog, EventLog, HeartbeatFile, Listener, LoopTurn
 from lumen_tui.engine.mail.places import MailPlaces
-from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, RoleExpiry
+from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, JournalMonitor, RoleExpiry
 from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
 from lumen_tui.engine.supervisor.pauses import KillSwitch, PauseControl
 from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
@@ -22,7 +22,6 @@ from lumen_tui.model.config import Config
 from lumen_tui.providers.choose import provider_name
 from lumen_tui.storage import files, integrity, schema
 from lumen_tui.storage.clock import Clock, SystemClock
-from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.layout import Layout, distrust
 from lumen_tui.storage.lease import Lease, read_lease, take_lease
 from lumen_tui.storage.repair import Sweeper
@@ -104,9 +103,9 @@ class Engine:
         self._lease: Lease | None = lease
         self._loops = loops
         self._folder = os.stat(layout.root).st_ino
-        self._damage = DamageScan(layout)
         self._hook_news = HookNews(store, log, now)
         self._sweeper = Sweeper(layout)
+        self._journals = JournalMonitor(layout, log)
 
     @classmethod
     def open(
@@ -184,6 +183,7 @@ class Engine:
         try:
             self.freshness.finish(now, cut=reason not in ("done", "idle"))
             self.log.add("engine_stopped", reason, now)
+            self._journals.seal(now)
             self._write_heartbeat("stopped", now, note=reason)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
@@ -244,7 +244,7 @@ class Engine:
         self._write_heartbeat("beating", now)
         self.notice_jump(now)
         requests, supervised = self.poll(now)
-        self._quarantine_damage(now)
+        self._journals.quarantine(now)
         self._sweeper.sweep(now)
         self.approvals.check_all(now)
         self._save_checkpoints(now)
@@ -260,6 +260,7 @@ class Engine:
         turn = self._loop_turn(now, asked=reason == "asked")
         if self._loops:
             self.beat_log.ran(turn.loop, turn.skipped, now)
+        self._journals.seal(now)
         return BeatReport(self.beats, reason, supervised, requests, turn.loop, turn.skipped)
 
     def _why_no_turn(self) -> str:
@@ -297,11 +298,6 @@ class Engine:
         if jump := self.heartbeat.jump(now):
             self.log.add("clock_jump", f"the clock moved by {jump:+.0f} s", now, seconds=round(jump))
         return bool(jump)
-
-    def _quarantine_damage(self, now: float) -> None:
-        """Copy damaged lines of the shared journals to quarantine, once each."""
-        if new := self._damage.scan(times.iso(now)):
-            self.log.add("quarantined", f"{new} damaged line{'s' if new > 1 else ''} copied to quarantine", now)
 
     def _save_checkpoints(self, now: float) -> None:
         """Save a checkpoint of every open session that has had none for its interval."""

@@ -15,7 +15,7 @@ from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent, Heartbeat
 from lumen_tui.model.times import iso
 from lumen_tui.providers.choose import provider_name
-from lumen_tui.storage import backwards, directories, files, process
+from lumen_tui.storage import backwards, files, process, seals
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.lease import LeaseInfo
@@ -114,7 +114,7 @@ class EventLog:
         except OSError:
             return
         if size > _ROTATE_AT:
-            directories.move(self._store.layout.events, self._previous)
+            seals.move(self._store.layout.events, self._previous)
 
 
 NO_ENGINE = "no engine ran"

@@ -1,4 +1,4 @@
-"""What each beat looks at besides tasks: approval requests, the budget, roles hired for a time, outcomes of hooks."""
+"""What each beat looks at besides tasks: approval requests, the budget, roles hired for a time, hooks, journals."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from lumen_tui.model.spendbook import NOTICE, LedgerEntry
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
+from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
+from lumen_tui.storage.sealer import Sealer
 from lumen_tui.storage.stamped import Stamp, Stamped, stamp
 from lumen_tui.storage.store import Store
 from lumen_tui.store import approvals
@@ -305,3 +307,22 @@ class HookNews:
         message = one_line(str(record.get("said")), 300)
         kind = "hook_checkpoint" if record.get("ok") else "hook_failed"
         self._log.add(kind, message, now, node=one_line(str(record.get("node") or ""), 80))
+
+
+class JournalMonitor:
+    """Looks after the shared journals: copies what is damaged to quarantine, and seals what they grow by."""
+
+    def __init__(self, layout: Layout, log: EventLog) -> None:
+        self._log = log
+        self._damage = DamageScan(layout)
+        self._sealer = Sealer(layout)
+
+    def quarantine(self, now: float) -> None:
+        """Copy damaged lines to quarantine, once each."""
+        if new := self._damage.scan(times.iso(now)):
+            self._log.add("quarantined", f"{new} damaged line{'s' if new > 1 else ''} copied to quarantine", now)
+
+    def seal(self, now: float) -> None:
+        """Put what is new into the chain of hashes, and say what was changed behind the program's back."""
+        for fault in self._sealer.seal(now):
+            self._log.add("changed", f"{fault.journal}: {fault}; `lumen-tui doctor` says more", now)

@@ -73,11 +73,13 @@ class Journal:
 
         `change` gets the lines of that moment, so that nothing appended meanwhile is lost.
         """
+        from lumen_tui.storage import seals  # its hashes are for who rewrites alone
+
         with files.locked_log(self.path) as fd:
             temporary = files.write_sibling(
                 self.path, lambda out: _write_lines(out, change(whole_lines(fd, torn=True)))
             )
-            files.take_place(temporary, self.path)
+            seals.take_place(temporary, self.path)
 
 
 def _write_lines(fd: int, lines: Iterable[bytes]) -> None:

@@ -141,6 +141,8 @@ class Layout:
         self.accepted = root / "accepted"  # definitions of tools that are not ours
         self.definition_texts = root / "accepted" / "definitions"
         self.accepted_tools = root / "accepted" / "accepted.json"  # those that a person accepted
+        self.seals = root / "seals.jsonl"  # the chain of hashes over the journals, and its page before
+        self.earlier_seals = root / "seals.1.jsonl"
         self.pause = root / "pause.json"
         self.pauses = root / "pauses.json"  # what is paused by itself: the loop, single roles
         self.kill = root / "kill.json"

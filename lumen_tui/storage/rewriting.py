@@ -70,6 +70,8 @@ def _copy(fd: int, change: Change, out: int) -> int:
 
 
 def _swap(path: files.StrPath, fd: int, end: int, temporary: str, change: Change, last: Callable[[], None]) -> None:
+    from lumen_tui.storage import seals  # its hashes are for who rewrites alone
+
     with files.locked_log(path) as locked:
         _must_be_same(locked, fd)
         size = os.fstat(locked).st_size
@@ -78,7 +80,7 @@ def _swap(path: files.StrPath, fd: int, end: int, temporary: str, change: Change
             closed = since if since.endswith(b"\n") else since + b"\n"
             files.append(temporary, b"".join(change(iter([closed]))))
         last()
-        files.take_place(temporary, path)
+        seals.take_place(temporary, path)
 
 
 def _must_be_same(fd: int, other: int) -> None:

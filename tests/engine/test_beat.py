@@ -15,7 +15,7 @@ from lumen_tui.engine.events import recent_events
 from lumen_tui.model.loop import Heartbeat, LoopState, Packet
 from lumen_tui.model.tasks import Run
 from lumen_tui.model.times import iso
-from lumen_tui.storage import files, locks
+from lumen_tui.storage import chain_check, files, locks
 from lumen_tui.store.tasks.task_records import note_unrepeatable_call, read_json
 
 
@@ -386,3 +386,24 @@ async def test_a_cancel_that_comes_right_behind_the_start_ends_the_worker(world,
     assert not locks.is_locked(world.layout.task(task_id) / "run.lock")
     await world.beat()
     assert world.status(task_id) == "cancelled"
+
+
+@pytest.mark.threat("S13", "a journal changed under an engine that beats")
+async def test_what_a_beat_leaves_is_sealed_and_a_change_of_it_is_told_once(world):
+    engine = world.engine()
+    world.do("signal.send", message="first")
+    engine.beat(world.clock.now())
+    assert chain_check.look_through(world.root).faults == ()
+    before = world.layout.seals.read_bytes()
+    engine.beat(world.clock.now())
+    engine.beat(world.clock.now())
+    assert world.layout.seals.read_bytes().startswith(before)
+    forged = world.layout.signals.read_bytes().replace(b"first", b"other")
+    world.layout.signals.unlink()
+    world.layout.signals.write_bytes(forged)
+    for _ in range(3):
+        engine.beat(world.clock.now())
+    told = [event for event in recent_events(world.store, 50) if event.kind == "changed"]
+    assert [event.text.startswith("memory/signals.jsonl: bytes 0 to ") for event in told] == [True]
+    engine.close("done")
+    assert len(chain_check.look_through(world.root).unsound) == 1

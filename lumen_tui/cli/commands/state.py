@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from lumen_tui.storage import layout as layouts
 from lumen_tui.storage import schema
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.journal import Follower
+from lumen_tui.storage.origin import agent_evidence
 from lumen_tui.storage.shipped import write_settings
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from lumen_tui.cli.parser import CommandGroup
     from lumen_tui.engine.doctor.disk import DoctorFinding, DoctorReport
+    from lumen_tui.storage.chain_check import ChainReport
     from lumen_tui.tools.sandbox.tiers import TierTest
 
 _ALWAYS = frozenset({"running", "queued"})
@@ -192,32 +195,55 @@ def _declare_doctor(commands: CommandGroup) -> None:
     doctor = commands.add("doctor", run_doctor, "Look through the state folder for what is wrong.", "doctor --fix")
     doctor.add_argument("--fix", action="store_true", help="fix what can be fixed, and say what was done")
     doctor.add_argument("--sandbox", action="store_true", help="test the sandbox now, and say which tier holds")
+    text = "the head of the history that you kept elsewhere: exit 1 where it is not in the history"
+    doctor.add_argument("--head", default="", metavar="HASH", help=text)
+    text = "seal the journals as they are now, as you changed them yourself"
+    doctor.add_argument("--accept-history", action="store_true", help=text)
     doctor.json()
     doctor.set_defaults(without_state=True)  # a folder that is not to be trusted is what the doctor is for
 
 
 def run_doctor(session: Session, args: Namespace) -> int:
     from lumen_tui.engine.doctor.examine import examine
+    from lumen_tui.engine.doctor.history import head_words
+    from lumen_tui.storage.chain_check import look_through
 
     if reason := session.layout.absent() or (args.fix and schema.heed(session.layout.schema)):
         raise ActionError(reason)
+    if args.accept_history:
+        _accept_history(session)
     report = examine(session.store, now=session.now, fix=args.fix)
+    chain = look_through(session.root, journals=False)
+    is_sound = not report.left and (not args.head or args.head in chain.hashes)
     tier, sandbox, tested = examined_sandbox(session, now=args.sandbox)
     if args.json:
-        facts = msgspec.to_builtins(report)
         tests = msgspec.to_builtins(tested)
-        remaining = len(report.left)
-        document(
-            {**facts, "healthy": not remaining, "problems_left": remaining, "sandbox": tier, "sandbox_tests": tests}
-        )
-        return 1 if report.left else 0
+        document({**_document(report, chain), "healthy": is_sound, "sandbox": tier, "sandbox_tests": tests})
+        return 0 if is_sound else 1
     table([_finding_row(entry) for entry in report.findings])
     if sandbox:
         say(sandbox)
     if args.sandbox:
         table([row for entry in tested for row in _attempts(entry)])
+    if words := head_words(chain, args.head):
+        say(words)
     say(_health(report, args.fix))
-    return 1 if report.left else 0
+    return 0 if is_sound else 1
+
+
+def _document(report: DoctorReport, chain: ChainReport) -> dict[str, object]:
+    """Return what was found as plain values."""
+    history = {"seals": chain.seals, "head": chain.head, "at": chain.at}
+    return {**msgspec.to_builtins(report), "problems_left": len(report.left), "history": history}
+
+
+def _accept_history(session: Session) -> None:
+    """Seal everything as it is, on the word of the operator alone."""
+    from lumen_tui.storage import chain_check
+
+    if evidence := agent_evidence(os.environ):
+        raise ActionError(f"only you accept a changed history, at a terminal of your own ({evidence})")
+    chain_check.accept(session.root, times.iso(session.now), f"by {session.operator}")
 
 
 def _health(report: DoctorReport, fixed: bool) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from lumen_tui import STATE_SCHEMA
 from lumen_tui.actions import kinds, undo
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.engine.doctor import disk
+from lumen_tui.engine.doctor import disk, history
 from lumen_tui.engine.doctor.disk import NOTE, PROBLEM, DoctorFinding, DoctorReport
 from lumen_tui.model import renamed
 from lumen_tui.model.decoding import UNDECODABLE
@@ -241,6 +241,7 @@ CHECKS: dict[str, Check] = {
     "tasks": tasks,
     "engine": engine,
     "index": indexes,
+    "history": history.chain,
 }
 
 

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from lumen_tui.storage import directories, files
+from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 
 LARGEST = 16 * 1024 * 1024  # bytes of a page, about
@@ -41,9 +41,11 @@ def turn(ledger: Path, at: str) -> None:
     """Turn the page where that is due for a line of the time `at`. StoreError where it cannot be done."""
     if not _is_due(ledger, at):
         return
+    from lumen_tui.storage import seals  # once a month
+
     with files.locked_log(ledger):
         if _is_due(ledger, at):  # and nobody did while we waited for the lock
-            directories.move(ledger, ledger.parent / _next_name(ledger))
+            seals.move(ledger, ledger.parent / _next_name(ledger))
 
 
 def _is_due(ledger: Path, at: str) -> bool:

@@ -8,6 +8,7 @@ from lumen_until import until
 
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.storage import files, lease
+from lumen_tui.storage.sealer import Sealer
 
 
 def findings(cli, *words: str) -> tuple[int, list[dict]]:
@@ -222,3 +223,25 @@ def test_mending_beside_a_writer_loses_nothing(desk, crew, cli):
 def test_without_a_state_folder(desk, cli, monkeypatch):
     monkeypatch.setenv("LUMEN_STATE", str(desk.root / "nowhere"))
     assert cli("doctor")[0] == 2
+
+
+def test_a_changed_history_is_located_and_accepted_by_the_operator_alone(desk, cli, monkeypatch):
+    desk.signals(30)
+    Sealer(desk.store.layout).seal(desk.now)
+    code, out, _ = cli("doctor", "--json")
+    head = json.loads(out)["history"]["head"]
+    assert (code, len(head)) == (0, 64)
+    assert cli("doctor", "--head", head)[0] == 0
+    assert cli("doctor", "--head", "0" * 64)[0] == 1
+    signals = desk.store.layout.signals
+    signals.write_bytes(signals.read_bytes().replace(b"sig-", b"sik-", 1))
+    code, out, _ = cli("doctor", "--fix")
+    assert code == 1
+    assert "memory/signals.jsonl" in out and "are not what they were" in out and "bytes 0 to" in out
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert cli("doctor", "--accept-history")[0] == 2
+    monkeypatch.delenv("CLAUDECODE")
+    monkeypatch.setattr("lumen_tui.cli.commands.state.agent_evidence", lambda _: "")
+    code, out, _ = cli("doctor", "--accept-history")
+    assert (code, "was accepted by" in out) == (0, True)
+    assert cli("doctor", "--head", head)[0] == 0

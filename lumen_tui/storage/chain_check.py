@@ -1,0 +1,106 @@
+"""A look through the chain of hashes and all that it seals, and the operator's word on what was found."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.seals import Seal, SealedState, SealKind
+from lumen_tui.storage import files, seals
+from lumen_tui.storage.seals import EARLIER, SealFault
+
+
+class ChainReport(msgspec.Struct, frozen=True):
+    """What a look through the whole chain gave."""
+
+    seals: int = 0  # the number of the newest
+    head: str = ""  # its hash: kept elsewhere, it proves that nothing up to here was taken out
+    at: str = ""
+    faults: tuple[SealFault, ...] = ()
+    unsound: tuple[Seal, ...] = ()  # contents that nobody had sealed, found or replaced, and not accepted
+    accepted: tuple[Seal, ...] = ()
+    hashes: frozenset[str] = frozenset()  # of all seals that are there
+
+
+def look_through(root: files.StrPath, *, journals: bool = True) -> ChainReport:
+    """Look through the chain and, for its `journals`, at every byte that it seals. Raise StoreError, OSError."""
+    walk = _ChainWalk()
+    for line in seals.lines(root):
+        walk.add(line)
+    earlier = {seals.sha256(line) for line in seals.lines(root, EARLIER)}
+    if walk.begins_behind in earlier:
+        walk.hashes |= earlier
+    sealed = sorted(walk.state.journals.items()) if journals else []
+    found = [seals.fault_of(os.path.join(root, journal), journal, known) for journal, known in sealed]
+    return ChainReport(
+        walk.number,
+        walk.before,
+        walk.at,
+        (*walk.faults, *(fault for fault in found if fault)),
+        tuple(walk.state.unsound),
+        tuple(walk.accepted),
+        frozenset(walk.hashes),
+    )
+
+
+class _ChainWalk:
+    """The lines of the chain, one after the other."""
+
+    def __init__(self) -> None:
+        self.state = SealedState()
+        self.faults: list[SealFault] = []
+        self.accepted: list[Seal] = []
+        self.hashes: set[str] = set()
+        self.number, self.before, self.at = 0, "", ""
+        self.begins_behind = ""  # the hash of the last line of the page before
+        self._lines = 0
+
+    def add(self, line: bytes) -> None:
+        """Take in the next line. One that a kill tore is no seal, and the next has its hash all the same."""
+        self._lines += 1
+        try:
+            self._add(seals.decode(line))
+        except UNDECODABLE:
+            pass
+        self.before = seals.sha256(line)
+        self.hashes.add(self.before)
+
+    def _add(self, seal: Seal) -> None:
+        first_of_page = self._lines == 1 and seal.kind is SealKind.CARRIED
+        if first_of_page:
+            self.begins_behind = seal.previous
+        elif seal.previous != self.before or seal.number <= self.number:
+            where = f"line {self._lines}, sealed at {seal.at}, does not follow the one before it"
+            between = f" of {self.at}" if self.at else ""
+            self.faults.append(SealFault(seals.NAME, f"{where}{between}: lines were changed, put in or taken out"))
+        if seal.kind is SealKind.ACCEPTED:
+            self.faults.clear()
+            self.accepted.append(seal)
+        self.number, self.at = seal.number, seal.at
+        self.state.add(seal)
+
+
+def accept(root: files.StrPath, at: str, why: str) -> tuple[SealFault, ...]:
+    """Seal everything as it is now, on the operator's word; return what was not as it had been sealed. StoreError."""
+    faults = look_through(root).faults
+    for fault in faults:
+        if fault.journal != seals.NAME:
+            draft = Seal(0, at, "", SealKind.CHANGED, journal=fault.journal, why=str(fault))
+            seals.append(root, seals.whole(os.path.join(root, fault.journal), draft))
+    seals.append(root, lambda _: [Seal(0, at, "", SealKind.ACCEPTED, why=why)])
+    return faults
+
+
+def note_restore(root: files.StrPath, at: str, head: str) -> None:
+    """Seal that the folder came out of a backup, and which chain it takes the place of. Raise StoreError."""
+    if os.path.exists(os.path.join(root, seals.NAME)):
+        why = f"in the place of a chain whose head is {head}" if head else ""
+        seals.append(root, lambda _: [Seal(0, at, "", SealKind.RESTORED, why=why)])
+
+
+def head_of(root: files.StrPath) -> str:
+    """Return the hash of the newest seal; empty without a chain. Raise StoreError."""
+    lines = seals.lines(root)
+    return seals.sha256(lines[-1]) if lines else ""

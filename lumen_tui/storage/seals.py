@@ -1,0 +1,233 @@
+"""The chain of hashes, seals.jsonl: what the journals held at each beat, each seal with the hash of the one before.
+
+The engine begins it. Where there is one, whatever rewrites a journal announces the new content before it takes its
+place, after a look whether the old one is as it was sealed: so no rewrite hides a change, and a kill leaves no alarm.
+What the chain proves and what not is in docs/security.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.seals import Seal, SealedContent, SealedJournal, SealedPart, SealedState, SealKind
+from lumen_tui.model.times import iso
+from lumen_tui.storage import directories, files
+from lumen_tui.storage.clock import SystemClock
+
+NAME = "seals.jsonl"
+EARLIER = "seals.1.jsonl"  # the page of the chain before
+_PART = 256 * 1024  # bytes of one hash: how closely a change of a new content is located
+_PARTS = 300  # in one line, which has to stay below files.MAX_LINE
+_DEEP = 3  # folders between a state folder and a journal, at most
+_TAIL = 2 * files.MAX_LINE
+decode = msgspec.json.Decoder(Seal).decode
+line_of = msgspec.json.Encoder().encode
+Drafts = list[Seal]  # whose number and hash `append` sets
+Make = Callable[[int], Drafts]  # gets the number of the first
+
+
+class SealFault(msgspec.Struct, frozen=True):
+    """A place at which something is not as it was sealed."""
+
+    journal: str
+    what: str
+    sealed_at: str = ""
+    begin: int = 0  # bytes
+    end: int = 0
+
+    def __str__(self) -> str:
+        where = f"bytes {self.begin:,} to {self.end:,}, sealed at {self.sealed_at}, " if self.end else ""
+        return where + self.what
+
+
+def sha256(data: bytes) -> str:
+    """Return the hash in the form that seals have."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def append(root: files.StrPath, make: Make) -> Drafts:
+    """Append the seals that `make` gives, durably; return them with their numbers and hashes. Raise StoreError."""
+    with files.locked_log(os.path.join(root, NAME)) as fd:
+        tail = os.pread(fd, _TAIL, max(0, os.fstat(fd).st_size - _TAIL))
+        seals, data = linked(make, _number(tail), tail.removesuffix(b"\n").rpartition(b"\n")[2])
+        if data:
+            files.append_locked(fd, data)
+    return seals
+
+
+def linked(make: Make, number: int, last: bytes) -> tuple[Drafts, bytes]:
+    """Return the seals behind the one of this number, whose line is `last`, and their lines."""
+    seals, data, previous = Drafts(), b"", sha256(last) if last else ""
+    for draft in make(number + 1):
+        number += 1
+        seals.append(msgspec.structs.replace(draft, number=number, previous=previous))
+        line = line_of(seals[-1])
+        previous = sha256(line)
+        data += line + b"\n"
+    return seals, data
+
+
+def _number(tail: bytes) -> int:
+    for line in reversed(tail.split(b"\n")):
+        with contextlib.suppress(*UNDECODABLE):
+            return decode(line).number
+    return 0
+
+
+def lines(root: files.StrPath, name: str = NAME) -> list[bytes]:
+    """Return the lines of the chain, or of the page before it, a torn one too."""
+    data = files.read(os.path.join(root, name), 1 << 40) or b""
+    return data.removesuffix(b"\n").split(b"\n") if data else []
+
+
+def read_chain(root: files.StrPath) -> SealedState:
+    """Return what the chain says, without a look at the journals."""
+    state = SealedState()
+    for line in lines(root):
+        with contextlib.suppress(*UNDECODABLE):
+            state.add(decode(line))
+    return state
+
+
+def hashed(fd: int, part: SealedPart, size: int) -> Iterator[SealedPart]:
+    """Yield the parts of an open file from where `part` begins up to `size`."""
+    begin = part.begin
+    while begin < size:
+        data = os.pread(fd, min(_PART, size - begin), begin)
+        if not data:
+            return  # it was cut meanwhile
+        yield msgspec.structs.replace(part, begin=begin, end=begin + len(data), sha256=sha256(data))
+        begin += len(data)
+
+
+def whole_lines(fd: int) -> int:
+    """Return the offset behind the last newline of an open file: what follows is torn, and may be closed off."""
+    size = os.fstat(fd).st_size
+    while size > 0:
+        begin = max(0, size - _PART)
+        at = os.pread(fd, size - begin, begin).rfind(b"\n")
+        if at >= 0:
+            return begin + at + 1
+        size = begin
+    return 0
+
+
+def in_lines(draft: Seal, parts: list[SealedPart]) -> Drafts:
+    """Return as many seals as the parts need."""
+    cuts = range(0, max(len(parts), 1), _PARTS)
+    return [msgspec.structs.replace(draft, parts=tuple(parts[at : at + _PARTS])) for at in cuts]
+
+
+def whole(content: files.StrPath, draft: Seal) -> Make:
+    """Return what makes the seals of all of a file, as a new content of the journal that `draft` names."""
+
+    def make(number: int) -> Drafts:
+        nothing = SealedPart(draft.journal, 0, number, 0, 0, sha256(b""))
+        try:
+            fd = files.open_plain(content)
+        except FileNotFoundError:
+            return [msgspec.structs.replace(draft, base=number, parts=(nothing,))]
+        try:
+            part = msgspec.structs.replace(nothing, inode=os.fstat(fd).st_ino)
+            size = whole_lines(fd)
+            parts = list(hashed(fd, part, size)) or [part]
+        finally:
+            os.close(fd)
+        return in_lines(msgspec.structs.replace(draft, base=number, size=size), parts)
+
+    return make
+
+
+def take_place(temporary: str, path: files.StrPath) -> None:
+    """Rename a sibling to the journal `path`, as `files.take_place`, with a seal before and one after.
+
+    Whoever calls holds the lock of the journal. Raise StoreError, with nothing left behind.
+    """
+    try:
+        settle = _announced(temporary, path, path)
+    except BaseException:
+        files.discard(temporary)
+        raise
+    files.take_place(temporary, path)
+    settle()
+
+
+def move(source: files.StrPath, target: files.StrPath) -> None:
+    """Rename a journal, as `directories.move`, with seals for both names before and after. Raise StoreError."""
+    settlers = [_announced(source, target, source), _announced(f"{source}.gone", source, source)]
+    directories.move(source, target)
+    for settle in settlers:
+        settle()
+
+
+def _announced(content: files.StrPath, path: files.StrPath, known_as: files.StrPath) -> Callable[[], None]:
+    """Seal the content that is about to be at `path`; return what is to be called when it is there.
+
+    Nothing is sealed without a chain, nor where it does not know the journal.
+    """
+    root = chain_above(path)
+    state = read_chain(root) if root else SealedState()
+    if not root or os.path.relpath(known_as, root) not in state.journals:
+        return _nothing
+    journal = os.path.relpath(path, root)
+    at, known = iso(SystemClock().now()), state.journals.get(journal)
+    fault = fault_of(path, journal, known) if known else None
+    draft = Seal(0, at, "", SealKind.REWRITTEN, journal=journal, why=str(fault or ""))
+    base = append(root, whole(content, draft))[0].number
+
+    def settle() -> None:
+        append(root, lambda _: [Seal(0, at, "", SealKind.STANDS, journal=journal, base=base)])
+
+    return settle
+
+
+def _nothing() -> None:
+    """Seal nothing."""
+
+
+def chain_above(path: files.StrPath) -> str:
+    """Return the state folder with a chain that this path is in; empty without one."""
+    folder = os.fspath(path)
+    for _ in range(_DEEP):
+        folder = os.path.dirname(folder)
+        if os.path.exists(os.path.join(folder, NAME)):
+            return folder
+    return ""
+
+
+def fault_of(path: files.StrPath, journal: str, known: SealedJournal) -> SealFault | None:
+    """Return where a journal is none of the contents that it may have; None where it is one."""
+    candidates = known.candidates()
+    try:
+        fd = files.open_plain(path)
+    except (FileNotFoundError, NotADirectoryError):
+        may_be_absent = known.stands not in known.contents or any(not known.contents[base].end for base in candidates)
+        return None if may_be_absent else SealFault(journal, "it is gone")
+    except (files.StoreError, OSError):
+        return None  # what is in its place is reported elsewhere
+    try:
+        inode = os.fstat(fd).st_ino
+        faults = {base: first_fault(fd, journal, known.contents[base]) for base in candidates}
+    finally:
+        os.close(fd)
+    if not faults or None in faults.values():
+        return None
+    same = [base for base in candidates if known.contents[base].inode == inode]
+    return faults[(same or [known.stands if known.stands in faults else candidates[0]])[0]]
+
+
+def first_fault(fd: int, journal: str, content: SealedContent) -> SealFault | None:
+    """Return the first part of a content that an open file does not have."""
+    size = os.fstat(fd).st_size
+    for part, at in content.parts:
+        if not 0 <= part.begin <= part.end <= size:
+            return SealFault(journal, "are not there any more", at, min(part.begin, size), part.end)
+        if sha256(os.pread(fd, part.end - part.begin, part.begin)) != part.sha256:
+            return SealFault(journal, "are not what they were", at, part.begin, part.end)
+    return None
