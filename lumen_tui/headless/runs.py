@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import sys
@@ -106,20 +107,36 @@ def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
             manager.status(event.text)
             manager.wait_longer(_UPGRADE)
 
+    _give_memory_back()
     try:
         engine = Engine.open(root, listeners=(told,))
     except (EngineBusy, files.StoreError) as error:
         print(f"lumen-tui: {error}", file=sys.stderr)
         return 1
-    import asyncio  # and what needs it: the workers are adopted before it is there
-
-    from lumen_tui.engine.runner import Runner, RunOptions
+    from lumen_tui.engine.runner import Runner, RunOptions  # later than the workers are adopted: it takes a while
 
     runner = Runner(engine, RunOptions(beats=beats, listeners=[output.beat], manager=manager))
     code = asyncio.run(runner.run())
     trouble = f"; {engine.trouble}" if engine.trouble else ""
     print(f"lumen-tui: engine stopped ({runner.stop_reason}){trouble}", file=sys.stderr)
     return code
+
+
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # malloc.h
+_LARGE = 64 * 1024  # bytes
+
+
+def _give_memory_back() -> None:
+    """Let what is large be the system's again once it is free, for a process that runs for weeks.
+
+    By itself glibc keeps what was read at the start: 4 of 44 MiB beside a million signals.
+    """
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):  # another C library has no such call
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_MMAP_THRESHOLD, _LARGE)
+        libc.mallopt(_M_ARENA_MAX, 1)
 
 
 _LOOK = 0.1  # seconds between two looks at the task
