@@ -98,10 +98,10 @@ conformance: $(STAMP) ## the official conformance suite of MCP against our serve
 	$(BIN)/pytest tests/servers/test_mcp_conformance.py $(ARGS)
 
 faults: $(STAMP) ## R1 to R15, every point of them; writes the table of docs/reliability.md (ROWS="R1 R3" for some)
-	LUMEN_FULL=1 LUMEN_PROOF=docs/reliability.md LUMEN_ROWS="$(ROWS)" $(PYTEST) -m fault --timeout 3600 $(ARGS)
+	LUMEN_FULL=1 LUMEN_PROOF=R:docs/reliability.md LUMEN_ROWS="$(ROWS)" $(PYTEST) -m fault --timeout 3600 $(ARGS)
 
 threats: $(STAMP) ## S1 to S15, every attempt of them; writes the table of docs/security.md (ROWS="S5 S12" for some)
-	LUMEN_FULL=1 LUMEN_PROOF=docs/security.md LUMEN_ROWS="$(ROWS)" $(PYTEST) -m threat --timeout 3600 $(ARGS)
+	LUMEN_FULL=1 LUMEN_PROOF=S:docs/security.md LUMEN_ROWS="$(ROWS)" $(PYTEST) -m threat --timeout 3600 $(ARGS)
 
 check: $(STAMP) types-3.11 ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

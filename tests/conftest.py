@@ -120,10 +120,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     import lumen_sweeps
 
     if proved := _proof(terminalreporter):
-        if document := os.environ.get("LUMEN_PROOF"):
-            rows = lumen_proof.table(proved)
-            terminalreporter.write("".join(f"{row}\n" for row in rows))
-            lumen_proof.write(Path(document), rows)
+        if where := os.environ.get("LUMEN_PROOF"):
+            terminalreporter.write("".join(f"{row}\n" for row in lumen_proof.publish(proved, where)))
         terminalreporter.write_line(lumen_proof.left_out(proved))
     if lumen_sweeps.FULL:
         lines = lumen_sweeps.table(terminalreporter.getreports("passed"))

@@ -32,6 +32,7 @@ from lumen_tui.model.requests.blocks import (
     RethinkBlock,
     UnlockBlock,
 )
+from lumen_tui.storage import files
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.memory import block_files, blocks
@@ -270,7 +271,11 @@ def write_as_action(
         ids_made.append(action.id)
 
     with journal.Transaction(store.layout) as transaction:
-        blocks.write(store.layout, name, decide, now=now, base=base, begin=begin)
+        try:
+            blocks.write(store.layout, name, decide, now=now, base=base, begin=begin)
+        except files.StoreError:
+            transaction.partly_done()  # its step may be written, or pending
+            raise
     return next(iter(ids_made), "")
 
 

@@ -133,8 +133,13 @@ def _judge(
         changes = [Change(KIND, old.id, _side(old), _side(new)) for old, new in zip(before, stamped, strict=True)]
         summary = template.replace("{}", _named(chosen))
         action = edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason)
-        with journal.carrying_out(layout, action):
-            _write(store, known, stamped, by=by, now=now, reason=summary)
+        with journal.Transaction(layout) as transaction:
+            transaction.announce(action)
+            try:
+                _write(store, known, stamped, by=by, now=now, reason=summary)
+            except files.StoreError:
+                transaction.partly_done()  # the records may be there, and the files not
+                raise
     return Done(summary=summary, target=chosen[0].id, action_id=action.id)
 
 

@@ -13,6 +13,7 @@ from lumen_tui.actions import acting, refusal
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids
 from lumen_tui.model.requests.base import Request
+from lumen_tui.storage import files
 from lumen_tui.storage.redaction import clean_value
 from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
@@ -213,3 +214,5 @@ def perform(
             return handler(request.verb)(store, clean_request, by=by, now=now)
     except (ids.BadId, ValueError, msgspec.ValidationError) as error:
         raise ActionError(str(error)) from error
+    except OSError as error:
+        raise files.fail(error.filename or store.root, error) from error

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from lumen_folder import StateFolder
 
 from lumen_tui.storage.store import Store
 from lumen_tui.store.memory import nodes
+
+if TYPE_CHECKING:
+    from tests.actions.random_acts import Stage
 
 NOW = 1_800_000_000.0
 
@@ -43,3 +46,14 @@ def desk(tmp_path: Path) -> ActionsFolder:
     made = ActionsFolder(tmp_path / "state")
     made.store.layout.create()
     return made
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """A state folder with something for every verb; each test acts on copies of it."""
+    from tests.actions.random_acts import Stage
+
+    folder = tmp_path_factory.mktemp("furnished")
+    made = ActionsFolder(folder / "state")
+    made.store.layout.create()
+    return Stage(made, folder, seed=1)

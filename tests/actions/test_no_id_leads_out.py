@@ -19,7 +19,6 @@ from lumen_tui.model.ids import BadId
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.memory import block_files, relays
 from tests.actions import random_acts
-from tests.actions.conftest import ActionsFolder
 from tests.actions.random_acts import Stage
 
 # What a model, a message or a file might call something; {out} is a folder beside the state folder.
@@ -70,14 +69,6 @@ def test_no_text_becomes_a_path_outside(text: str) -> None:
     for make in _makers(layout):
         with contextlib.suppress(BadId):
             assert _is_below(make(text), layout.root)
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    folder = tmp_path_factory.mktemp("names")
-    desk = ActionsFolder(folder / "state")
-    desk.store.layout.create()
-    return Stage(desk, folder, seed=1)
 
 
 def _misnamed(arguments: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:

@@ -56,8 +56,8 @@ def _forked(root: Path, act: Act, fatal: int, pipe: int) -> int:
         return child
     status = 1
     try:
-        _repeat_random_names()
-        _Watch(str(root), fatal, pipe).install()
+        repeat_random_names()
+        CallWatch(str(root), fatal, pipe).install()
         act()
         status = 0
     except BaseException:
@@ -68,7 +68,7 @@ def _forked(root: Path, act: Act, fatal: int, pipe: int) -> int:
         os._exit(status)
 
 
-def _repeat_random_names() -> None:
+def repeat_random_names() -> None:
     """Let every run of an act make the same ids, so that their results can be compared."""
     made = 0
 
@@ -80,48 +80,53 @@ def _repeat_random_names() -> None:
     os.urandom = urandom
 
 
-class _Watch:
+class CallWatch:
     """Counts the calls that change the folder, writes their names to `pipe`, and kills the process before one."""
 
     def __init__(self, root: str, fatal: int, pipe: int) -> None:
-        self._root, self._remaining, self._pipe = root, fatal, pipe
+        self._root, self.remaining, self._pipe = root, fatal, pipe
         self._write = os.write
 
     def install(self) -> None:
         """Watch this process until it ends."""
         for name in _WRITES:
-            setattr(os, name, self._watched(name, getattr(os, name)))
-        sys.addaudithook(self._audit)
+            setattr(os, name, self.watched(name, getattr(os, name)))
+        sys.addaudithook(self.audit)
 
-    def _watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(fd: int, *arguments: Any, **named: Any) -> Any:
-            if self._is_inside(fd):
-                self._count(name)
+            if self.is_inside(fd):
+                self.count(name)
             return real(fd, *arguments, **named)
 
         return call
 
-    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, _, flags = arguments
-            if flags & (os.O_CREAT | os.O_TRUNC) and self._is_inside(path) and _is_made_or_cut(path, flags):
-                self._count("open")
-        elif any(self._is_inside(path) for path in arguments[: _PATHS.get(event, 0)]):
-            self._count(event)
+            if flags & (os.O_CREAT | os.O_TRUNC) and self.is_inside(path) and _is_made_or_cut(path, flags):
+                self.count("open")
+        elif any(self.is_inside(path) for path in arguments[: _PATHS.get(event, 0)]):
+            self.count(event)
 
-    def _is_inside(self, path: object) -> bool:
+    def is_inside(self, path: object) -> bool:
         """Return whether this path, or that of this descriptor, is below the folder, or relative to one that may be."""
         if isinstance(path, int):
             path = os.readlink(f"/proc/self/fd/{path}")
         text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
         return text.startswith(f"{self._root}/") or not text.startswith(("/", "pipe:", "socket:"))
 
-    def _count(self, name: str) -> None:
+    def note(self, name: str) -> None:
+        """Write the name of a call to the pipe, where there is one."""
         if self._pipe >= 0:
             self._write(self._pipe, f"{name}\n".encode())
-        if self._remaining == 0:
+
+    def count(self, name: str) -> None:
+        """Kill the process where this call is the one."""
+        self.note(name)
+        if self.remaining == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        self._remaining -= 1
+        self.remaining -= 1
 
 
 def _is_made_or_cut(path: Any, flags: int) -> bool:

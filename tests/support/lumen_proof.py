@@ -2,8 +2,9 @@
 
 A test takes part by a mark: `@pytest.mark.threat("S5", "ids that lead out of the folder", attempts=len(IDS))`, or
 `fault` with a row R. Its attempts are those of the mark, else the points of its sweep, else one for each test. What is
-skipped counts as nothing tried and is named with its reason. LUMEN_ROWS takes single rows, LUMEN_PROOF names the
-document into which the table goes, and LUMEN_MUST_RUN a file with the rows of which nothing may be left out.
+skipped counts as nothing tried and is named with its reason. LUMEN_ROWS takes single rows, LUMEN_PROOF names the rows
+and the document into which their table goes (`S:docs/security.md`), and LUMEN_MUST_RUN a file with the rows of which
+nothing may be left out.
 """
 
 from __future__ import annotations
@@ -102,6 +103,14 @@ def table(lines: Tallies) -> list[str]:
     """Return the lines of the table of this run."""
     where = f"{time.strftime('%-d %B %Y')}, {_machine()}"
     return [_cells(line, counts, where) for line, counts in lines.items()]
+
+
+def publish(lines: Tallies, where: str) -> list[str]:
+    """Put the rows of one letter into a document, as in LUMEN_PROOF; return their table."""
+    letter, _, document = where.partition(":")
+    rows = table({line: counts for line, counts in lines.items() if line[0].startswith(letter)})
+    write(Path(document), rows)
+    return rows
 
 
 def _machine() -> str:

@@ -126,8 +126,10 @@ def change(root: files.StrPath, session_id: str, edit: Callable[[SessionView], R
         before = read(root, session_id)
         if before is None:
             return None
-        was_over = bool(before.ended_at)
-        record = {**raw(root, session_id), **edit(before)}
+        was_over, whole = bool(before.ended_at), raw(root, session_id)
+        if not whole:  # it could be read a moment ago
+            raise files.StoreError(f"session {session_id} cannot be read now; nothing was changed: try again")
+        record = {**whole, **edit(before)}
         ends = bool(record.get("ended_at"))
         open_path = path(root, session_id)
         if not os.path.exists(open_path):
