@@ -79,7 +79,7 @@ class Journal:
             temporary = files.write_sibling(
                 self.path, lambda out: _write_lines(out, change(whole_lines(fd, torn=True)))
             )
-            seals.take_place(temporary, self.path)
+            seals.NewContent(temporary, self.path).take_place()
 
 
 def _write_lines(fd: int, lines: Iterable[bytes]) -> None:

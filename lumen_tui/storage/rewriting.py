@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from lumen_tui.storage import files
 from lumen_tui.storage.line_access import whole_blocks
+
+if TYPE_CHECKING:
+    from lumen_tui.storage.seals import NewContent
 
 _ATTEMPTS = 5
 _SYNC = 32 * 1024 * 1024  # bytes between syncs: one long sync at the end would hold up every appender
@@ -30,6 +34,8 @@ def beside(path: files.StrPath, change: Change, last: Callable[[], None] = lambd
     Blocks are whole lines. `last` is called under the lock, before the new file takes its place. Raise JournalReplaced
     where the file was replaced meanwhile, or is not the open file `of`, where one is given.
     """
+    from lumen_tui.storage.seals import NewContent  # its hashes are for who rewrites alone
+
     fd = files.open_plain(path)
     try:
         if of >= 0:
@@ -42,7 +48,7 @@ def beside(path: files.StrPath, change: Change, last: Callable[[], None] = lambd
 
         temporary = files.write_sibling(path, copy)
         try:
-            _swap(path, fd, end, temporary, change, last)
+            _swap(path, fd, end, temporary, change, last, NewContent(temporary, path))
         except BaseException:
             files.discard(temporary)
             raise
@@ -69,9 +75,9 @@ def _copy(fd: int, change: Change, out: int) -> int:
     return end
 
 
-def _swap(path: files.StrPath, fd: int, end: int, temporary: str, change: Change, last: Callable[[], None]) -> None:
-    from lumen_tui.storage import seals  # its hashes are for who rewrites alone
-
+def _swap(
+    path: files.StrPath, fd: int, end: int, temporary: str, change: Change, last: Callable[[], None], new: NewContent
+) -> None:
     with files.locked_log(path) as locked:
         _must_be_same(locked, fd)
         size = os.fstat(locked).st_size
@@ -80,7 +86,7 @@ def _swap(path: files.StrPath, fd: int, end: int, temporary: str, change: Change
             closed = since if since.endswith(b"\n") else since + b"\n"
             files.append(temporary, b"".join(change(iter([closed]))))
         last()
-        seals.take_place(temporary, path)
+        new.take_place()
 
 
 def _must_be_same(fd: int, other: int) -> None:

@@ -124,8 +124,11 @@ def in_lines(draft: Seal, parts: list[SealedPart]) -> Drafts:
     return [msgspec.structs.replace(draft, parts=tuple(parts[at : at + _PARTS])) for at in cuts]
 
 
-def whole(content: files.StrPath, draft: Seal) -> Make:
-    """Return what makes the seals of all of a file, as a new content of the journal that `draft` names."""
+def whole(content: files.StrPath, draft: Seal, known: list[SealedPart] | None = None) -> Make:
+    """Return what makes the seals of all of a file, as a new content of the journal that `draft` names.
+
+    `known` are parts at its beginning that were hashed before.
+    """
 
     def make(number: int) -> Drafts:
         nothing = SealedPart(draft.journal, 0, number, 0, 0, sha256(b""))
@@ -134,9 +137,10 @@ def whole(content: files.StrPath, draft: Seal) -> Make:
         except FileNotFoundError:
             return [msgspec.structs.replace(draft, base=number, parts=(nothing,))]
         try:
-            part = msgspec.structs.replace(nothing, inode=os.fstat(fd).st_ino)
-            size = whole_lines(fd)
-            parts = list(hashed(fd, part, size)) or [part]
+            part, size = msgspec.structs.replace(nothing, inode=os.fstat(fd).st_ino), whole_lines(fd)
+            before = [msgspec.structs.replace(one, base=number) for one in known or ()]
+            rest = hashed(fd, msgspec.structs.replace(part, begin=before[-1].end if before else 0), size)
+            parts = [*before, *rest] or [part]
         finally:
             os.close(fd)
         return in_lines(msgspec.structs.replace(draft, base=number, size=size), parts)
@@ -144,51 +148,79 @@ def whole(content: files.StrPath, draft: Seal) -> Make:
     return make
 
 
-def take_place(temporary: str, path: files.StrPath) -> None:
-    """Rename a sibling to the journal `path`, as `files.take_place`, with a seal before and one after.
+class NewContent:
+    """A content that is about to be at the path of a journal, sealed before and after it is.
 
-    Whoever calls holds the lock of the journal. Raise StoreError, with nothing left behind.
+    Where the chain knows the journal, the old content and the new one are read when this is made, which takes long;
+    under the lock of the journal, only what was added since. Nothing is sealed without a chain.
     """
-    try:
-        settle = _announced(temporary, path, path)
-    except BaseException:
-        files.discard(temporary)
-        raise
-    files.take_place(temporary, path)
-    settle()
+
+    def __init__(self, content: files.StrPath, path: files.StrPath, *, known_as: files.StrPath = "") -> None:
+        """Look at both files; `known_as` is the journal whose content it was. Raise StoreError, OSError."""
+        self._content, self._path, self._known_as = content, path, known_as or path
+        self._root = self._journal = self._fault = self._at = ""
+        self._parts: list[SealedPart] = []
+        self._base = 0
+        self._is_sealed = self._look()
+
+    def _look(self) -> bool:
+        """Return whether the chain knows the journal, with both files read."""
+        self._root = chain_above(self._path)
+        state = read_chain(self._root) if self._root else SealedState()
+        if not self._root or os.path.relpath(self._known_as, self._root) not in state.journals:
+            return False
+        self._journal = os.path.relpath(self._path, self._root)
+        known = state.journals.get(self._journal)
+        self._fault = str(fault_of(self._path, self._journal, known) or "") if known else ""
+        self._parts = self._hashed()
+        return True
+
+    def _hashed(self) -> list[SealedPart]:
+        try:
+            fd = files.open_plain(self._content)
+        except FileNotFoundError:
+            return []
+        try:
+            part = SealedPart(self._journal, os.fstat(fd).st_ino, 0, 0, 0, "")
+            return list(hashed(fd, part, whole_lines(fd)))
+        finally:
+            os.close(fd)
+
+    def take_place(self) -> None:
+        """Rename it to the path, as `files.take_place`. Raise StoreError, with nothing left behind."""
+        temporary = os.fspath(self._content)
+        try:
+            self.announce()
+        except BaseException:
+            files.discard(temporary)
+            raise
+        files.take_place(temporary, self._path)
+        self.settle()
+
+    def announce(self) -> None:
+        """Seal that it is about to come. Whoever calls holds the lock of the journal. Raise StoreError."""
+        self._is_sealed = self._is_sealed or self._look()  # an engine may have begun with the chain meanwhile
+        if not self._is_sealed:
+            return
+        self._at = iso(SystemClock().now())
+        draft = Seal(0, self._at, "", SealKind.REWRITTEN, journal=self._journal, why=self._fault)
+        self._base = append(self._root, whole(self._content, draft, self._parts))[0].number
+
+    def settle(self) -> None:
+        """Seal that it has come. Raise StoreError."""
+        if self._is_sealed:
+            seal = Seal(0, self._at, "", SealKind.STANDS, journal=self._journal, base=self._base)
+            append(self._root, lambda _: [seal])
 
 
 def move(source: files.StrPath, target: files.StrPath) -> None:
     """Rename a journal, as `directories.move`, with seals for both names before and after. Raise StoreError."""
-    settlers = [_announced(source, target, source), _announced(f"{source}.gone", source, source)]
+    both = (NewContent(source, target, known_as=source), NewContent(f"{source}.gone", source))
+    for new in both:
+        new.announce()
     directories.move(source, target)
-    for settle in settlers:
-        settle()
-
-
-def _announced(content: files.StrPath, path: files.StrPath, known_as: files.StrPath) -> Callable[[], None]:
-    """Seal the content that is about to be at `path`; return what is to be called when it is there.
-
-    Nothing is sealed without a chain, nor where it does not know the journal.
-    """
-    root = chain_above(path)
-    state = read_chain(root) if root else SealedState()
-    if not root or os.path.relpath(known_as, root) not in state.journals:
-        return _nothing
-    journal = os.path.relpath(path, root)
-    at, known = iso(SystemClock().now()), state.journals.get(journal)
-    fault = fault_of(path, journal, known) if known else None
-    draft = Seal(0, at, "", SealKind.REWRITTEN, journal=journal, why=str(fault or ""))
-    base = append(root, whole(content, draft))[0].number
-
-    def settle() -> None:
-        append(root, lambda _: [Seal(0, at, "", SealKind.STANDS, journal=journal, base=base)])
-
-    return settle
-
-
-def _nothing() -> None:
-    """Seal nothing."""
+    for new in both:
+        new.settle()
 
 
 def chain_above(path: files.StrPath) -> str:

@@ -14,6 +14,7 @@ WRITERS, EACH = 8, 300
 def test_eight_writers_lose_nothing_while_another_rewrites(crowd, look, tmp_path: Path) -> None:
     path = tmp_path / "signals.jsonl"
     rewriter = crowd.start("rewrite", str(path))
+    until(lambda: "rewritten" in crowd.acknowledged())
     writers = [crowd.start("append", str(path), f"w{n}", str(EACH)) for n in range(WRITERS)]
     for writer in writers:
         assert writer.wait(60) == 0
