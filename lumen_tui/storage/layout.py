@@ -253,8 +253,8 @@ class Layout:
         if self.exists():
             return ""
         if not self.root.is_dir():
-            return f"there is no state folder at {self.root}: make one with `lumen-tui init`"
-        return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init`"
+            return f"there is no state folder at {self.root}: make one with `lumen-tui init --state {self.root}`"
+        return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init --state {self.root}`"
 
     def create(self) -> str:
         """Create the missing folders of the tree; return what was created as a sentence, or the empty string.

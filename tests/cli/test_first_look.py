@@ -144,7 +144,7 @@ def test_who_needs_a_state_folder_says_what_is_there_and_what_makes_one(before, 
     assert main(words) != 0
     said = capsys.readouterr().err
     assert needed in said
-    assert "`lumen-tui init`" in said
+    assert f"`lumen-tui init --state {root}`" in said
     assert not (root / "memory").exists()
 
 
