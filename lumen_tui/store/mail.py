@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import threading
 from pathlib import Path
 
 import msgspec
@@ -11,21 +14,45 @@ from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.mail import QUEUED, RECEIVED, MailLine, MailSource, OutgoingMail, thread_of
 from lumen_tui.model.problem import Problem
 from lumen_tui.storage import directories, files, locks
-from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.line_access import split_lines
 
 IMAP, MAILDIR = "imap", "maildir"
 
 
+class MailLog:
+    """The lines of one mail.jsonl, each read once; for use by several threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._follower = Follower(path)
+        self._generation = self._follower.generation
+        self._lines: list[MailLine] = []
+        self._turn = threading.Lock()
+
+    def lines(self) -> list[MailLine]:
+        """Return what became of every message, the oldest first, its texts safe."""
+        with self._turn:
+            for offset, data in self._follower.pieces():
+                self._forget_what_is_gone()
+                for _, line in split_lines(data, offset):
+                    with contextlib.suppress(*UNDECODABLE):
+                        self._lines.append(decode_safe(line, MailLine))
+            self._forget_what_is_gone()
+            return list(self._lines)
+
+    def _forget_what_is_gone(self) -> None:
+        if self._generation != self._follower.generation:
+            self._generation = self._follower.generation
+            self._lines.clear()
+
+
+_log_at = functools.lru_cache(maxsize=1)(MailLog)  # of the one folder that a process is about
+
+
 def lines(layout: Layout) -> list[MailLine]:
     """Return what became of every message, the oldest first, its texts safe."""
-    read = []
-    for line in Journal(layout.mail_log).lines():
-        try:
-            read.append(decode_safe(line, MailLine))
-        except UNDECODABLE:
-            continue
-    return read
+    return _log_at(layout.mail_log).lines()
 
 
 def bytes_of_day(known: list[MailLine], now: float) -> int:

@@ -42,14 +42,19 @@ class AnswerBook:
     def refresh(self) -> None:
         """Read what is new; a line that cannot be read offers nothing."""
         for offset, data in self._follower.pieces():
-            if self._generation != self._follower.generation:
-                self._generation = self._follower.generation
-                self._forget()
+            self._forget_what_is_gone()
             for _, line in split_lines(data, offset):
                 try:
                     self._take(decode_safe(line, AnswerLine))
                 except UNDECODABLE:
                     continue
+        self._forget_what_is_gone()
+
+    def _forget_what_is_gone(self) -> None:
+        """Let no token count whose journal was replaced or removed."""
+        if self._generation != self._follower.generation:
+            self._generation = self._follower.generation
+            self._forget()
 
     def _take(self, line: AnswerLine) -> None:
         if line.kind == OFFERED:

@@ -175,6 +175,17 @@ async def test_a_line_that_is_no_message_of_ntfy_keeps_no_answer_out(told, phone
     assert decision(told.world, request).allowed
 
 
+async def test_without_its_journal_no_token_counts(told, phone) -> None:
+    settings(told, phone)
+    request = call(told.world)
+    allow, _ = await asked(told, phone)
+    told.world.layout.answers.unlink()
+    press(phone, allow)
+    await told.until(lambda: outcomes(told.world))
+    assert outcomes(told.world) == ["refused forged"]
+    assert decision(told.world, request) is None
+
+
 async def test_an_answer_on_the_topic_of_the_messages_is_none(told, phone) -> None:
     settings(told, phone)
     request = call(told.world)
