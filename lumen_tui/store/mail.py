@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from pathlib import Path
 
 import msgspec
@@ -25,6 +24,8 @@ class MailLog:
     """The lines of one mail.jsonl, each read once; for use by several threads."""
 
     def __init__(self, path: Path) -> None:
+        import threading  # which a command that reads no mail does without
+
         self._follower = Follower(path)
         self._generation = self._follower.generation
         self._lines: list[MailLine] = []
