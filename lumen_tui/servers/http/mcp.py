@@ -100,7 +100,8 @@ class McpEndpoint:
         if request.method == "DELETE":
             self._sessions.end(session)
             return Response(status_code=204)
-        return McpStream(self._sent(session.outbox, request))
+        outbox, reader = _read_on(session, request.headers.get("last-event-id", ""))
+        return McpStream(self._sent(outbox, reader, request, session))
 
     def end(self) -> None:
         """End all streams and sessions; called in the loop."""
@@ -168,7 +169,7 @@ class McpEndpoint:
             session = self._begin(who, client)
         else:
             session = self._session(request, who)
-            client = session.client
+            client, outbox.name = session.client, session.stream_name()
         exchange = Exchange(request_id, params, who, client, partial(_tell, outbox, session))
         if session is not None:
             exchange.ask = partial(session.ask, exchange, outbox.put)
@@ -179,7 +180,7 @@ class McpEndpoint:
 
     def _begin(self, who: Principal, client: Message) -> McpSession:
         now = self._desk.clock.running()
-        session = McpSession(who, client, self._handlers(), Outbox(asyncio.get_running_loop()), now)
+        session = McpSession(who, client, self._handlers(), Outbox(asyncio.get_running_loop(), "0"), now)
         self._sessions.add(session)
         return session
 
@@ -201,10 +202,12 @@ class McpEndpoint:
             raise JsonRpcError(INTERNAL_ERROR, "too many requests are under way: wait for some of them")
         finish = self._begun(exchange, session, handlers, is_long=is_long)
         first = await outbox.take(_SOON)
-        if first is not None and "method" not in first and not listens:
+        if first is not None and "method" not in first[1] and not listens:
             finish()
-            return _json(first, self._status(first, exchange))
-        return McpStream(self._sent(outbox, request, first), finish)
+            return _json(first[1], self._status(first[1], exchange))
+        if session is not None:
+            session.keep(outbox)
+        return McpStream(self._sent(outbox, outbox.begin(), request, session, first), finish)
 
     def _begun(
         self, exchange: Exchange, session: McpSession | None, handlers: Handlers, *, is_long: bool
@@ -231,19 +234,39 @@ class McpEndpoint:
         error = answer.get("error")
         return _STATUS.get(error["code"], 200) if error and exchange.modern else 200
 
-    async def _sent(self, outbox: Outbox, request: Request, first: Message | None = None) -> AsyncIterator[bytes]:
-        """Yield the messages of an outbox as events, until they end, or the token does."""
+    async def _sent(
+        self,
+        outbox: Outbox,
+        reader: int,
+        request: Request,
+        session: McpSession | None,
+        first: tuple[int, Message] | None = None,
+    ) -> AsyncIterator[bytes]:
+        """Yield the messages of an outbox as events, until they end, another reader begins, or the token ends."""
         self._streams.add(outbox)
         try:
-            yield b": open\n\n" if first is None else _event(first)
-            while not outbox.ended:
-                message = await outbox.take(_SILENCE)
+            yield b": open\n\n" if first is None else _event(outbox, *first)
+            while not outbox.is_over(reader):
+                taken = await outbox.take(_SILENCE, reader)
                 self._door.principal(request, self._desk.now)
-                yield b": alive\n\n" if message is None else _event(message)
+                yield b": alive\n" if taken is None else _event(outbox, *taken)
+            if session is not None and outbox is not session.outbox and outbox.is_sent:
+                session.drop(outbox)
         except HttpProblem:
             return  # the token was revoked, or its time is over
         finally:
             self._streams.discard(outbox)
+
+
+def _read_on(session: McpSession, event_id: str) -> tuple[Outbox, int]:
+    """Return what a GET of a session reads, and its reader: the session's own stream, or one that was cut off."""
+    if not event_id:
+        return session.outbox, session.outbox.begin()
+    try:
+        return session.resume(event_id)
+    except LookupError as error:
+        text = "this place of a stream is not kept any more: ask without Last-Event-ID"
+        raise HttpProblem(("invalid", 400), text) from error
 
 
 def _message(body: bytes) -> Message:
@@ -286,8 +309,10 @@ def _work(handlers: Handlers, method: str, exchange: Exchange, outbox: Outbox) -
     outbox.end()
 
 
-def _event(message: Message) -> bytes:
-    return b"event: message\ndata: %s\n\n" % msgspec.json.encode(message)
+def _event(outbox: Outbox, number: int, message: Message) -> bytes:
+    """Return a message as an event; with an id where a client can go on behind it."""
+    place = f"id: {outbox.name}-{number}\n".encode() if outbox.name else b""
+    return b"%sevent: message\ndata: %s\n\n" % (place, msgspec.json.encode(message))
 
 
 def _json(message: Message, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 
 from lumen_tui.model.access import Principal
@@ -16,21 +18,48 @@ from lumen_tui.tools.mcp.messages import JsonRpcError, Message, ServerFailed, re
 MOST_SESSIONS = 500
 MOST_OF_ONE = 50  # sessions of one program
 _MOST_UNSENT = 1_000  # messages
+_MOST_KEPT = 100  # messages of a stream that were sent, for who did not get them
+_MOST_STREAMS = 5  # of a session, with which a client can go on
 _LOOK = 0.5  # seconds between two looks at whether a question is still one
 
 
 class Outbox:
-    """Messages to a client, put in by any thread and taken out by the loop."""
+    """Messages to a client, put in by any thread and taken out by the loop, by the reader that began last.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    Those of a stream with a name are kept for a while, for a client whose connection ended with some of them under way.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str = "") -> None:
+        self.name = name
         self._loop = loop
-        self._queue: asyncio.Queue[Message | None] = asyncio.Queue(_MOST_UNSENT)
+        self._messages: deque[Message] = deque()
+        self._first = self._next = 1  # numbers of the first that is there, and of the first that was not taken
+        self._reader = 0
         self._closed = False  # whether nothing comes any more
+        self._news = asyncio.Event()
 
     @property
-    def ended(self) -> bool:
+    def is_sent(self) -> bool:
         """Whether all was taken that there will be."""
-        return self._closed and self._queue.empty()
+        return self._closed and self._next == self._end
+
+    def is_over(self, reader: int) -> bool:
+        """Return whether nothing comes any more for a reader: all was taken, or another one has begun."""
+        return reader != self._reader or self.is_sent
+
+    @property
+    def _end(self) -> int:
+        return self._first + len(self._messages)
+
+    def begin(self, place: int | None = None) -> int:
+        """Return the number of a new reader; it goes on behind the message `place`. LookupError where that is gone."""
+        if place is not None:
+            if not self._first - 1 <= place < self._end:
+                raise LookupError
+            self._next = place + 1
+        self._reader += 1
+        self._news.set()
+        return self._reader
 
     def put(self, message: Message) -> None:
         """Add a message; of a client that takes too little the stream ends with what there is."""
@@ -45,15 +74,26 @@ class Outbox:
             self._loop.call_soon_threadsafe(self._put, message)
 
     def _put(self, message: Message | None) -> None:
-        self._closed |= message is None or self._queue.full()
-        if not self._queue.full():
-            self._queue.put_nowait(message)
+        if message is None or self._end - self._next >= _MOST_UNSENT:
+            self._closed = True
+        else:
+            self._messages.append(message)
+        self._news.set()
 
-    async def take(self, seconds: float) -> Message | None:
-        """Return the next message; None where there is none in that time, or any more."""
-        with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(self._queue.get(), seconds)
-        return None
+    async def take(self, seconds: float, reader: int = 0) -> tuple[int, Message] | None:
+        """Return the next message with its number; None where there is none in that time, or any more."""
+        if self._next == self._end and not self.is_over(reader):
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), seconds)
+        if self._next == self._end or self.is_over(reader):
+            return None
+        number, self._next = self._next, self._next + 1
+        message = self._messages[number - self._first]
+        while self._next - self._first > (_MOST_KEPT if self.name else 0):
+            self._messages.popleft()
+            self._first += 1
+        return number, message
 
 
 class McpSession:
@@ -66,6 +106,8 @@ class McpSession:
         self.handlers = handlers
         self.outbox = outbox  # what belongs to no request: it goes to a GET
         self.used = now
+        self._streams = {outbox.name: outbox}
+        self._begun = itertools.count(1)
         self._open: dict[str | int, IncomingCall] = {}
         self._asked: dict[str, tuple[threading.Event, list[Message]]] = {}
 
@@ -73,6 +115,27 @@ class McpSession:
     def busy(self) -> bool:
         """Whether a request is being answered."""
         return bool(self._open)
+
+    def stream_name(self) -> str:
+        """Return a name for the stream of a request."""
+        return str(next(self._begun))
+
+    def keep(self, outbox: Outbox) -> None:
+        """Let a client go on with the stream of a request where its connection ends."""
+        self._streams[outbox.name] = outbox
+        if len(self._streams) > _MOST_STREAMS:
+            oldest = next(name for name in self._streams if name != self.outbox.name)
+            del self._streams[oldest]
+
+    def drop(self, outbox: Outbox) -> None:
+        """Forget the stream of a request that was sent to its end."""
+        self._streams.pop(outbox.name, None)
+
+    def resume(self, event_id: str) -> tuple[Outbox, int]:
+        """Return the stream in which an event was, and a new reader behind it. LookupError where that is gone."""
+        name, _, number = event_id.partition("-")
+        outbox = self._streams[name]
+        return outbox, outbox.begin(int(number) if number.isdecimal() and len(number) < 19 else -1)
 
     def begin(self, call: IncomingCall) -> None:
         """Note a request that is being answered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import httpx2
@@ -223,6 +223,66 @@ def test_a_resource_of_a_session_is_told_of_on_its_get_stream(served) -> None:
         served.folder.do("task.new", objective="Look at the pump")
         update = next(messages(response))
     assert (update["method"], update["params"]["uri"]) == ("notifications/resources/updated", "lumen://status")
+
+
+def events(response: httpx2.Response) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the id and the message of each event."""
+    place = ""
+    for line in response.iter_lines():
+        if line.startswith("id: "):
+            place = line.removeprefix("id: ")
+        if line.startswith("data: "):
+            yield place, json.loads(line.removeprefix("data: "))
+
+
+def test_a_client_goes_on_behind_the_last_message_that_it_got(served) -> None:
+    client = McpClient(served.client(), HANDSHAKE).begin()
+    assert client.send("resources/subscribe", {"uri": "lumen://status"}).json()["result"] == {}
+
+    def after(place: str) -> AbstractContextManager[httpx2.Response]:
+        return client.http.stream("GET", "/mcp", headers={**client.headers, "last-event-id": place})
+
+    with client.http.stream("GET", "/mcp", headers=client.headers) as response:
+        served.folder.do("task.new", objective="Look at the pump")
+        assert next(events(response))[0] == "0-1"
+    served.folder.do("task.new", objective="Look at the valve")  # while nobody reads
+    with after("0-1") as response:
+        told = events(response)
+        assert next(told)[0] == "0-2"
+        with after("0-0") as other:
+            again = events(other)
+            assert [next(again)[0] for _ in range(2)] == ["0-1", "0-2"]
+            assert "0-2" not in [place for place, _ in told]  # who goes on ends who was there before
+
+
+def test_what_a_request_tells_comes_to_who_goes_on_after_its_connection_ended(served) -> None:
+    client = McpClient(served.client("phone", *Scope), HANDSHAKE, elicitation={}).begin()
+    asked = {"name": "run_task", "arguments": {"objective": "Deploy it"}, "_meta": {"progressToken": "p"}}
+    with client.http.stream("POST", "/mcp", json=client.body("tools/call", asked, 7), headers=client.headers) as begun:
+        place, progress = next(events(begun))
+    assert (place, progress["method"]) == ("1-1", "notifications/progress")
+    (task,) = (folder.name for folder in served.layout.tasks.glob("tsk-*"))
+    waiting = put_call(served.layout, task, served.now)
+    with client.http.stream("GET", "/mcp", headers={**client.headers, "last-event-id": place}) as response:
+        form = next(message for _, message in events(response) if message["method"] == "elicitation/create")
+        reply = {"jsonrpc": "2.0", "id": form["id"], "result": {"action": "accept", "content": {"allow": True}}}
+        assert client.http.post("/mcp", json=reply, headers=client.headers).status_code == 202
+        until(lambda: approvals.decision(served.layout, waiting.id) is not None)
+
+
+@pytest.mark.parametrize("place", ["0-99", "9-1", "0", "-", "0--1", "0-" + "9" * 40, "0-x", "../0-1"])
+def test_a_place_that_never_was_is_refused_and_costs_the_session_nothing(served, place: str) -> None:
+    client = McpClient(served.client(), HANDSHAKE).begin()
+    answer = client.http.get("/mcp", headers={**client.headers, "last-event-id": place})
+    assert (answer.status_code, answer.json()["title"]) == (400, "invalid")
+    assert client.send("ping").json()["result"] == {}
+
+
+def test_nobody_goes_on_with_the_stream_of_another_program(served) -> None:
+    client = McpClient(served.client(), HANDSHAKE).begin()
+    other = McpClient(served.client("other"), HANDSHAKE)
+    headers = {**other.headers, "mcp-session-id": client.headers["mcp-session-id"], "last-event-id": "0-0"}
+    assert other.http.get("/mcp", headers=headers).status_code == 404
 
 
 @pytest.mark.parametrize("allow", [True, False])
