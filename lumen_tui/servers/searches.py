@@ -31,6 +31,7 @@ from lumen_tui.storage.layout import Layout
 
 _MOST_WAITING = 1_000  # searches
 _PATIENCE = 2.0  # seconds for the process to end by itself
+_REST = 5.0  # seconds between two starts, where the first one answered nothing
 _LENGTH = struct.Struct(">I")
 
 
@@ -73,6 +74,7 @@ class SearchProcess(asyncio.Protocol):
         self._starting = asyncio.Lock()
         self._waiting: deque[asyncio.Future[SearchAnswer]] = deque()
         self._received = bytearray()
+        self._not_before = 0.0  # by the clock of the loop: when a process that answered nothing has a successor
 
     async def ask(self, asked: AskedSearch) -> bytes:
         """Return the answer as JSON. OperationError where there is none."""
@@ -89,15 +91,24 @@ class SearchProcess(asyncio.Protocol):
         return answer.data
 
     async def _start(self) -> asyncio.Transport:
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._not_before:
+            raise OperationError(Fault.FAILED, "the process that searches ends as it starts: see `lumen-tui doctor`")
+        self._not_before = loop.time() + _REST
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = await asyncio.to_thread(_started, self._root, theirs)
-        self._transport, _ = await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
+            try:
+                self._process = await asyncio.to_thread(_started, self._root, theirs)
+            except OSError as error:
+                ours.close()
+                raise OperationError(Fault.FAILED, f"no process can be started to search: {error.strerror}") from error
+        self._transport, _ = await loop.create_unix_connection(lambda: self, sock=ours)
         return self._transport
 
     def data_received(self, data: bytes) -> None:
         """Hand answers to who waits for them."""
         self._received += data
+        self._not_before = 0.0  # it works
         start, size = 0, len(self._received)
         while size - start >= _LENGTH.size:
             begin = start + _LENGTH.size

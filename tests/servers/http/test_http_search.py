@@ -7,7 +7,13 @@ import signal
 import threading
 from pathlib import Path
 
+import pytest
 from lumen_until import until
+
+from lumen_tui.model import searching
+from lumen_tui.servers import searches
+from lumen_tui.servers.catalogue import Fault, OperationError
+from lumen_tui.servers.searches import AskedSearch, SearchProcess
 
 
 def children(served) -> list[int]:
@@ -71,3 +77,18 @@ def test_a_server_that_is_killed_leaves_no_search_behind(served) -> None:
     (child,) = children(served)
     served.process.kill()
     until(lambda: not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text())
+
+
+@pytest.mark.parametrize("program", ["/bin/false", "/no/such/program"])
+async def test_a_process_that_does_not_start_is_not_started_again_and_again(tmp_path, monkeypatch, program) -> None:
+    monkeypatch.setattr(searches.sys, "executable", program)
+    process = SearchProcess(tmp_path)
+    asked = AskedSearch("pump", searching.parse("pump", 0.0), 0.0, is_due=True)
+    texts = []
+    for _ in range(3):
+        with pytest.raises(OperationError) as refused:
+            await process.ask(asked)
+        assert refused.value.fault is Fault.FAILED
+        texts.append(str(refused.value))
+    process.close()
+    assert texts[1:] == [text for text in texts[1:] if "ends as it starts" in text]
