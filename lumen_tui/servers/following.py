@@ -60,6 +60,7 @@ class FollowingDesk(Desk):
     def follow(self) -> None:
         """Take the first snapshot, which reads all journals, then follow in a thread."""
         self._settled: dict[Hashable, SettledAnswer] = {}
+        self._keeping = threading.Lock()
         self._stop, self._turn, self._news = threading.Event(), threading.Lock(), threading.Condition()
         self._renew()
         self._thread = threading.Thread(target=self._watch, name="snapshots", daemon=True)
@@ -105,7 +106,7 @@ class FollowingDesk(Desk):
         moment, looked_at = self.moment, tuple(paths())
         stamps = tuple(map(stamp, looked_at))  # before it is made: what is written meanwhile counts as a change
         value = make()
-        with self._turn:
+        with self._keeping:
             while len(self._settled) >= _MOST_SETTLED:
                 self._settled.pop(next(iter(self._settled)))
             self._settled[about] = SettledAnswer(value, moment, looked_at, stamps)
