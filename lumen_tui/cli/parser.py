@@ -45,7 +45,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "relay": ("relay",),
     "schedules": ("schedule",),
     "changes": ("changes",),
-    "replay": ("replay",),
+    "replay": ("replay", "fork"),
     "evolve": ("evolve", "claude-md"),
     "constitution": ("constitution",),
     "prompts": ("prompt",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -185,6 +185,21 @@ def table(rows: Sequence[Iterable[str]]) -> None:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         print("  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip())
+
+
+@contextmanager
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Give whether the program was asked to end: within the block that is noted, for what comes to an end by itself."""
+    import signal
+    import threading
+
+    asked = threading.Event()
+    before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def read_text(name: str) -> str:

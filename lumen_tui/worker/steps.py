@@ -90,6 +90,16 @@ def _unfit(folder: Path, spec: Spec, journal: Decoded, head: Head) -> str:
     return "" if head.about == about(spec) else "the task was changed since"
 
 
+def recorded(folder: Path) -> tuple[Record, ...]:
+    """Return the last conversation of a task that is over, whatever can be read of it."""
+    try:
+        records = decoded(files.read(folder / NAME, _MOST_BYTES) or b"").records
+    except (files.StoreError, OSError):
+        return ()
+    heads = [at for at, record in enumerate(records) if isinstance(record, Head)]
+    return records[heads[-1] :] if heads else ()
+
+
 def goes_on(folder: Path, spec: Spec) -> bool:
     """Return whether the next attempt at a task can go on from what the last one finished."""
     return bool(read(folder, spec).records)

@@ -1,4 +1,4 @@
-"""`replay TASK`: the recorded calls of a task, judged again by the rules as they are now."""
+"""`replay TASK` judges its recorded calls again, by the rules as they are now; `fork TASK` goes on from one of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import checks
-from lumen_tui.cli.session import Session, document, say
+from lumen_tui.cli.session import Session, document, say, stoppable, table, talk
 from lumen_tui.model.replay import lines
 
 if TYPE_CHECKING:
@@ -27,6 +27,15 @@ def declare(commands: CommandGroup) -> None:
     command.add_argument(
         "--seconds", type=_seconds, default=600.0, metavar="N", help="for calls that are made again (default: 600)"
     )
+    command.json()
+
+    text = "Take a task that is over up again from one of its steps, with another role, model or prompt."
+    command = commands.add("fork", run_fork, text, "fork 7f2k --at 4 --role reviewer")
+    command.add_argument("task", metavar="TASK", help="its id, or the beginning of it")
+    command.add_argument("--at", type=int, required=True, metavar="N", help="after its step N; 0: from the beginning")
+    command.add_argument("--role", default="", metavar="NAME", help="with this role")
+    command.add_argument("--model", default="", metavar="MODEL", help="with this tier or model")
+    command.add_argument("--prompt", default="", metavar="TEXT", help="with this at the end of its role's prompt")
     command.json()
 
 
@@ -53,6 +62,23 @@ def run_replay(session: Session, args: Namespace) -> int:
         for line in lines(report, steps=args.steps):
             say(line)
     return report.exit_code
+
+
+def run_fork(session: Session, args: Namespace) -> int:
+    from lumen_tui.engine.evolution.forking import ForkOrder, fork
+    from lumen_tui.model.forks import rows
+
+    session.must_exist()
+    task = checks.task_id(session.store, args.task)
+    role = checks.role_name(session.layout, args.role) if args.role else ""
+    with stoppable() as stopped:
+        report = fork(session.store, ForkOrder(task, args.at, role, args.model, args.prompt), stopped)
+    if args.json:
+        document(report)
+        return 0
+    table(list(rows(report)))
+    talk(f"all that the fork did is in {report.folder}, until another trial begins")
+    return 0
 
 
 def _progress(done: int, total: int) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 from argparse import Namespace
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import checks
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
+from lumen_tui.cli.session import Session, document, print_outcome, say, stoppable, table, talk
 from lumen_tui.model import ids, times
 from lumen_tui.model.evals import SUITE, EvalCase, Split
 from lumen_tui.model.requests.evolution import (
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
 
     from lumen_tui.cli.parser import CommandGroup, Parser
     from lumen_tui.model.trials import TrialReport
-
-
-_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def declare(group: CommandGroup) -> None:
@@ -184,14 +179,11 @@ def _tried(session: Session, name: str, most: int | None = None) -> TrialReport:
     most = MOST_PAIRS if most is None else most
     if not LEAST_PAIRS <= most <= MOST_ASKED:
         raise ActionError(f"--cases {most}: a trial has {LEAST_PAIRS} to {MOST_ASKED}")
-    stop = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in _ENDING}
     try:
-        return trial.tried(session.root, name, session.operator, _progress, stop.is_set, most)
+        with stoppable() as stopped:
+            return trial.tried(session.root, name, session.operator, _progress, stopped, most)
     finally:
         _progress("")
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _progress(words: str) -> None:

@@ -19,7 +19,7 @@ from msgspec import structs
 from lumen_tui import __version__
 from lumen_tui.actions import promotion
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.engine.evolution import modelruns
+from lumen_tui.engine.evolution import modelruns, trialfolder
 from lumen_tui.engine.evolution.casemaking import surroundings
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import digest
@@ -97,7 +97,7 @@ class Trial:
         self._by_model = self.candidate.edit.kind is EditKind.PROMPT  # nothing else shows what that does
         self._idle, self._rules = "", rules_digest(self._layout, self.candidate.edit.role)
         if self._by_model:
-            self._idle = modelruns.why_not(self._layout, self._config, self._ground.role, os.environ)
+            self._idle = trialfolder.why_not(self._layout, self._config, self._ground.role, os.environ)
             self._rules = modelruns.models_digest(self._config, self._ground.role)
         self._known = candidates.runs(self._layout)
         self._failed: dict[tuple[str, str, str], CaseRun] = {}  # of this trial: what told nothing of a version
@@ -160,7 +160,7 @@ class Trial:
             pairs = tuple(self._pair(case, *both[case.id]) for case in cases)
         except Stopped:
             return TrialResult((), stopped="it was stopped")
-        except modelruns.NoAnswer as error:
+        except trialfolder.NoAnswer as error:
             return TrialResult((), stopped=str(error))
         idle = next((run.reason for runs in both.values() for run in runs if run.passed is None), "")
         usd = sum(run.usd for runs in both.values() for run in runs)
@@ -310,7 +310,7 @@ class ProgressFile:
 def asked_of(root: Path, name: str, most: int = MOST_PAIRS) -> str:
     """Return what a trial would ask of a model, in a sentence; empty where it asks none. ActionError."""
     trial = Trial(Store(root), name, stopped=bool, most=most)
-    return modelruns.room_words(Layout(root), load_config(Layout(root))[0]) if trial.asks_model else ""
+    return trialfolder.room_words(Layout(root), load_config(Layout(root))[0]) if trial.asks_model else ""
 
 
 def tried(

@@ -48,7 +48,7 @@ from lumen_tui.worker.checking import Checker
 from lumen_tui.worker.record import Recorder, calls_made
 from lumen_tui.worker.replay import recorded, shadow
 from lumen_tui.worker.replay.gate import JudgedCall, RecordedHandling, ReplayGate
-from lumen_tui.worker.replay.recorded import Record, RecordedCall
+from lumen_tui.worker.replay.recorded import MOST_STEPS, Record, RecordedCall
 from lumen_tui.worker.replay.rerun import ShadowRunner
 from lumen_tui.worker.replay.shadow import Shadow
 from lumen_tui.worker.task import CannotBegin, read_spec, role_of
@@ -103,6 +103,23 @@ def replay(store: Store, task_id: str, around: Surroundings, variant: Variant | 
     except (CannotBegin, BadRules) as error:
         return _cannot_begin(spec, record, str(error))
     return task_replay.run()
+
+
+def made_again(store: Store, task_id: str, at: int, place: Path, around: Surroundings) -> Shadow:
+    """Make the first calls of a task again in a shadow at `place`, which stays; return it.
+
+    Raise NotReplayable where they are not what they were: then nobody knows what a task that goes on from there has.
+    """
+    folder = task_files.folder_of(store.layout, task_id)
+    if folder is None or has_worker(folder):
+        raise NotReplayable(f"{task_id} {'is gone' if folder is None else 'has a worker'}")
+    try:
+        spec = read_spec(folder)
+        role = role_of(store, spec, around.environ)
+        task_replay = _Replay(store, spec, folder, recorded.read(store.layout, folder, spec), role, None, around)
+    except (CannotBegin, BadRules) as error:
+        raise NotReplayable(str(error)) from error
+    return task_replay.up_to(at, place)
 
 
 def context_of(store: Store, spec: Spec, role: Role, isolation: Isolation | None, around: Surroundings) -> Context:
@@ -169,6 +186,23 @@ class _Replay:
         self._remarks(runner, shadow)
         return self._report(shadow)
 
+    def up_to(self, at: int, place: Path) -> Shadow:
+        """Make the first calls again in a shadow at this place. Raise NotReplayable, Stopped."""
+        shadow = self._shadow(place)
+        if shadow is None:
+            raise NotReplayable(self._notes[-1])
+        runner = ShadowRunner(shadow, self._gate)
+        try:
+            self._attempts(runner, at)
+        finally:
+            runner.end()
+        if self._divergence is not None:
+            step, now = self._divergence.step, self._divergence.now
+            raise NotReplayable(f"step {step} cannot be made again as it was: {now}")
+        if at and not runner.exact and shadow.base is ShadowBase.COMMIT:
+            raise NotReplayable(f"the first {plural(at, 'call')} cannot all be made again: {'; '.join(self._notes)}")
+        return shadow
+
     def _shadow(self, place: Path) -> Shadow | None:
         """Make the shadow; where that cannot be, say so and go on without one."""
         ends = self._around.monotonic() + self._around.seconds
@@ -192,7 +226,7 @@ class _Replay:
         self._notes.append(f"nothing was run, each call has its recorded result: {reason}")
         return None
 
-    def _attempts(self, runner: ShadowRunner) -> None:
+    def _attempts(self, runner: ShadowRunner, most: int = MOST_STEPS) -> None:
         total = sum(len(attempt.calls) for attempt in self._record.attempts)
         succeeded: list[str] = []
         for attempt in self._record.attempts:
@@ -205,6 +239,8 @@ class _Replay:
             runner.begin()
             box = self._box(self._gate, runner, before)
             for call in attempt.calls:
+                if len(self._steps) == most:
+                    return
                 self._around.progress(len(self._steps), total)
                 self._take(call, box.judge_again(call))
                 if self._divergence is not None:

@@ -60,10 +60,11 @@ class PathMap:
             if isinstance(value, str) and name in _PATHS:
                 changed[name] = self.path(value)
             elif isinstance(value, str) and name in _TEXTS:
-                changed[name] = self._replaced(value)
+                changed[name] = self.there(value)
         return changed
 
-    def _replaced(self, text: str) -> str:
+    def there(self, text: str) -> str:
+        """Return a text from outside as it would be in the shadow."""
         return self._pattern.sub(lambda match: self._words[match[0]], text)
 
     def back(self, text: str) -> str:
