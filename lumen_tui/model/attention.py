@@ -43,6 +43,7 @@ _SETTLED = frozenset(
         Need.PROGRESS,
         Need.RETIREMENT,
         Need.EXPIRED,
+        Need.ROLLED_BACK,
     }
 )
 
@@ -232,6 +233,9 @@ def _evolution(view: EvolutionView | None) -> list[Attention]:
     if view.constitution:
         text = f"{view.constitution}; nothing is learnt ({view.diff})"
         items.append(Attention(Need.CONSTITUTION, "constitution", text))
+    if (back := view.taken_back) is not None:
+        text = f"a change of a role was taken back by itself: {back.reason}"
+        items.append(Attention(Need.ROLLED_BACK, back.id, text, back.since))
     for question in view.questions[:_QUESTIONS]:
         many = "1 lesson" if question.entries == 1 else f"{question.entries} lessons"
         text = f"session {question.session[:8]} asks about {many}: {question.newest}"

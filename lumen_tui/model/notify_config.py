@@ -22,6 +22,7 @@ Kind = Literal[
     "budget",
     "expired",
     "constitution",
+    "rollback",
     "fact",
     "discovery",
     "changes",
@@ -35,7 +36,7 @@ Kind = Literal[
 ]
 URGENT: tuple[Kind, ...] = (
     *("engine", "approval", "question", "signal", "failed", "lost", "budget"),
-    *("constitution", "discovery", "changes", "loop", "problem"),
+    *("constitution", "rollback", "discovery", "changes", "loop", "problem"),
 )
 
 

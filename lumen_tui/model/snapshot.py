@@ -39,6 +39,7 @@ class Need(StrEnum):
     BUDGET = "budget"
     EXPIRED = "expired"  # a question that nobody answered in time: it was denied by itself
     CONSTITUTION = "constitution"  # it was changed: nothing is learnt
+    ROLLED_BACK = "rollback"  # a change of how the agent works was taken back by itself
     FACT = "fact"  # one that drifted, and on which something current relies
     P0_DISCOVERY = "discovery"
     CHANGES = "changes"  # a task handed in what it changed

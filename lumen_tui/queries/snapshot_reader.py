@@ -124,7 +124,7 @@ def _kill_words(layout: Layout) -> str:
 
 
 def _learnt_files(layout: Layout) -> list[Path]:
-    return [layout.observations, layout.constitution, layout.approved_constitution]
+    return [layout.observations, layout.constitution, layout.approved_constitution, layout.promotions]
 
 
 def _tool_problems(layout: Layout) -> list[Problem]:

@@ -36,7 +36,6 @@ from lumen_tui.tools.isolation import living, pool, shadows
 from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.worker.replay.run import NotReplayable, isolation_of
 from lumen_tui.worker.task import CannotBegin, read_spec
-from lumen_tui.worker.trial_account import Payer
 
 _AHEAD = 2  # tasks that wait in each folder besides those at work
 

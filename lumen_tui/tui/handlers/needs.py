@@ -121,6 +121,8 @@ class NeedsHandler(Handler):
             OpenersHandler(self.room, self.host).show_relays(need.target)
         elif need.need is Need.PROPOSAL:
             OpenersHandler(self.room, self.host).show_questions(need.target.removeprefix(PROPOSALS))
+        elif need.need is Need.ROLLED_BACK:
+            OpenersHandler(self.room, self.host).show_trials()
         elif need.need is Need.CHANGES:
             OpenersHandler(self.room, self.host).show_changes(need.target.removeprefix(CHANGES))
         elif action := _ANSWERED_ON.get(need.target, "budget" if need.need is Need.BUDGET else ""):

@@ -49,6 +49,12 @@ class OpenersHandler(Handler):
         host = self.host
         host.push_screen(EvolutionScreen(host.port, self.snapshot, self.refusal, session))
 
+    def show_trials(self) -> None:
+        """Open the changes that have to prove themselves."""
+        from lumen_tui.tui.screens.trials import TrialsScreen
+
+        self.host.push_screen(TrialsScreen(self.host.port, self.snapshot, self.refusal))
+
     def do_freshness(self) -> None:
         self.show_facts("")
 

@@ -10,8 +10,10 @@ import pytest
 
 from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.evolution.canary import Canary
+from lumen_tui.model.snapshot import Need
 from lumen_tui.model.tasks import Exit, Spec, TaskEvent
 from lumen_tui.model.times import iso
+from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.store.evolution import champions
 from tests.actions.conftest import ActionsFolder
 from tests.actions.test_promotion import NAME, folder_at
@@ -83,6 +85,25 @@ def test_a_breach_rolls_back_says_why_and_stays_back(work: Watched, breach: dict
     work.end(5, **breach)  # type: ignore[arg-type]
     work.look()
     assert len(champions.ledger(work.layout)) == 2
+
+
+def test_what_was_taken_back_needs_a_person_until_one_has_seen_it(work: Watched) -> None:
+    def needs() -> list[str]:
+        listed = SnapshotReader(work.layout.root).snapshot(work.desk.now).attention
+        return [need.text for need in listed if need.need is Need.ROLLED_BACK]
+
+    assert needs() == []
+    work.end(6, "lost")
+    work.look()
+    (text,) = needs()
+    assert "taken back by itself: workers died in 6 of 6 tasks since" in text
+    action = champions.ledger(work.layout)[-1].id
+    work.desk.do("attention.dismiss", targets=action)
+    assert needs() == []
+    work.desk.do("undo")
+    assert len(needs()) == 1
+    work.desk.do("undo", action_id=action)  # a person brings the change back: nothing is to be seen to
+    assert needs() == []
 
 
 def test_other_roles_and_tasks_behind_the_watched_ones_say_nothing(work: Watched) -> None:
