@@ -11,16 +11,20 @@ from lumen_folder import StateFolder
 from lumen_tui.__main__ import main
 from lumen_tui.actions import evals, promotion
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.evolution import casemaking, proposing
-from lumen_tui.engine.evolution.trial import Trial
+from lumen_tui.engine.evolution.canary import Canary
+from lumen_tui.engine.evolution.trial import Trial, passed
 from lumen_tui.model.evals import SUITE, Split
 from lumen_tui.model.roles import ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.times import iso
-from lumen_tui.store.evolution import candidates, champions
+from lumen_tui.model.trials import EvolvedVersion, Promotion, PromotionStep, RoleEdit
+from lumen_tui.store.evolution import candidates, champions, suites
 from lumen_tui.store.evolution.suites import SuiteReader
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.base import Stopped
+from lumen_tui.worker.replay.rejudging import RecordedTask
 from lumen_tui.worker.task import CannotBegin, role_of
 from tests.worker.replay.recorded_work import DONE, NOW, TESTED, copied, settle
 
@@ -76,6 +80,55 @@ def test_a_rule_that_recorded_work_asks_for_is_found_tried_promoted_and_taken_ba
     assert [promotion.step for promotion in champions.ledger(work.layout)] == ["promote"]
     work.do("evolution.rollback", reason="looked at")
     assert ((work.root / "evals" / "champion.json").exists(), builder(work)) == before
+
+
+def gain(work: StateFolder, split: Split, champion: EvolvedVersion, challenger: EvolvedVersion) -> tuple[int, int, int]:
+    """Return at how many cases of a split the gate decides as it should, under both versions, and of how many."""
+    cases = [case for case in suites.cases(work.layout, SUITE).values() if case.split is split]
+    right = [0, 0]
+    for case in cases:
+        recorded = RecordedTask(work.store, case.task, casemaking.surroundings())
+        for side, version in enumerate((champion, challenger)):
+            right[side] += bool(passed(case, recorded.under(version.applied(recorded.role))))
+    return right[0], right[1], len(cases)
+
+
+def test_what_the_machinery_found_by_itself_is_taken_back_by_itself_byte_for_byte(work):
+    def state() -> dict[str, bytes]:
+        evolved = [work.layout.champion, *sorted(work.layout.champions.glob("*"))]
+        return {path.name: path.read_bytes() for path in evolved if path.exists()}
+
+    earlier = work.do("evolution.propose", role="builder", why="w", rule="max_count", tool="shell", count=500).target
+    install(work, candidates.candidates(work.layout)[earlier].edit)  # so that there is a version to go back to
+    before, role = state(), builder(work)
+    name = proposed(work)
+    champion = champions.current(work.layout)
+    challenger = champion.with_edit(candidates.candidates(work.layout)[name].edit)
+    assert tried(work, name).passed
+    seen, unseen = gain(work, Split.GATE, champion, challenger), gain(work, Split.FINAL, champion, challenger)
+    assert (seen, unseen) == ((15, 34, 34), (7, 20, 20))  # also where nobody has looked
+
+    now = NOW + 3600
+    work.do("evolution.promote", candidate=name, now=now)
+    assert RULE in builder(work).rules
+    copied(work.layout, "tsk-true", [f"tsk-after{number}" for number in range(6)])
+    for number in range(6):
+        end = work.layout.task(f"tsk-after{number}") / "exit.json"
+        lost = {**json.loads(end.read_bytes()), "status": "lost", "finished_at": iso(now + 60 + number)}
+        end.write_bytes(json.dumps(lost).encode())
+    Canary(work.store, EventLog(work.store)).note_ended(True, now + 120)
+    last = champions.ledger(work.layout)[-1]
+    assert (last.step, last.by, last.candidate) == ("rollback", "evolution", name)
+    assert "workers died in 6 of" in last.reason
+    assert state() == {**before, f"{challenger.name}.json": challenger.data}
+    assert builder(work) == role
+
+
+def install(work: StateFolder, edit: RoleEdit) -> None:
+    """Bring an edit into force that was tried elsewhere."""
+    version = EvolvedVersion().with_edit(edit)
+    line = Promotion("act-one", iso(NOW), "ana", PromotionStep.UNDO, version.name, "")
+    champions.swap(work.layout, line, version)
 
 
 def test_a_promotion_and_a_rollback_are_undone_and_redone_like_any_action(work):
