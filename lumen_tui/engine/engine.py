@@ -250,7 +250,8 @@ class Engine:
         self._save_checkpoints(now)
         if not self.heartbeat.jumped:
             self.role_expiry.beat(now)
-        self.learning.beat(self.config.evolution, now)
+        index = self.supervisor.index
+        self.learning.beat(self.config.evolution, now, busy=bool(index.queued() or index.running()))
         self.log.rotate()
         self.queue.shorten(now)
         self.mail.beat(self.config, now)

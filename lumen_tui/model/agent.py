@@ -20,6 +20,8 @@ TOOLS = (
     "discover",
     "checkpoint",
     "propose",
+    "propose_change",
+    "read_trials",
     "schedule",
     "unschedule",
     SEND_MAIL,

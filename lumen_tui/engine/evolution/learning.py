@@ -13,6 +13,7 @@ from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.evolution.canary import Canary
+from lumen_tui.engine.evolution.proposed import ProposedTrials
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -58,6 +59,7 @@ class Learning:
         self._seen: object = None  # what `_looks` gave when the last pass began
         self._store = Store(layout.root)
         self._canary = Canary(self._store, log)
+        self._proposed = ProposedTrials(layout, log)
         self._tried = set[str]()
         self._ended: _Pass | None = None
         self._reported_fault = ""  # the fault of the constitution that was reported
@@ -71,11 +73,17 @@ class Learning:
         if ended:
             self._seen = None
 
-    def beat(self, config: EvolutionConfig, now: float) -> None:
-        """Report what the last pass brought, check the constitution, start the next pass if there is cause."""
+    def beat(self, config: EvolutionConfig, now: float, *, busy: bool = False) -> None:
+        """Report what the last pass brought, check the constitution, start the next pass if there is cause.
+
+        While the engine is `busy` with tasks nothing is tried.
+        """
         self._report(now)
         self._standing.refresh()
-        if not self._constitution_holds(now) or not config.enabled or self._job is not None:
+        holds = self._constitution_holds(now)
+        if holds and config.enabled:
+            self._proposed.beat(now, busy=busy or self._held_back())
+        if not holds or not config.enabled or self._job is not None:
             return
         looks = self._inputs_stamp(now)
         if looks == self._seen:

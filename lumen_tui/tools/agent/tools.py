@@ -7,6 +7,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tools.agent import memory, report
 from lumen_tui.tools.agent.blocks import MEMORY_INSERT, MEMORY_REPLACE, MEMORY_RETHINK, RELAY_READ, RELAY_SUBMIT
 from lumen_tui.tools.agent.escalation import ESCALATE, KIND, reason_of
+from lumen_tui.tools.agent.evolving import PROPOSE_CHANGE, READ_TRIALS
 from lumen_tui.tools.agent.giving import CANCEL_TASK, CREATE_TASK, RETRY_TASK
 from lumen_tui.tools.agent.mailing import SEND
 from lumen_tui.tools.agent.memory import MEMORY_SEARCH, READ_SIGNALS, RECALL
@@ -42,7 +43,10 @@ _OF_THE_AGENT: tuple[AnyTool, ...] = (
 AT_ENGINE = frozenset(tool.name for tool in _OF_THE_AGENT)  # they work on its state, and so where its engine is
 AGENT_TOOLS: dict[str, AnyTool] = {
     tool.name: tool
-    for tool in (SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, SCHEDULE, UNSCHEDULE, SEND, SLEEP, ESCALATE, DEPOSIT)
+    for tool in (
+        *(SIGNAL, REMEMBER, DISCOVER, CHECKPOINT, PROPOSE, PROPOSE_CHANGE, READ_TRIALS),
+        *(SCHEDULE, UNSCHEDULE, SEND, SLEEP, ESCALATE, DEPOSIT),
+    )
 }
 
 
