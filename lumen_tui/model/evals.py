@@ -9,6 +9,7 @@ and `final` is for a person who wants to know whether the gate itself was learnt
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -124,6 +125,27 @@ def fault(case: EvalCase) -> str:
     if len(case.words) > _MOST_WORDS or not is_safe(case.words) or len(case.by) > 100:
         return "its words are too long, or hold what no line may"
     return ""
+
+
+def sample(cases: Iterable[EvalCase], most: int) -> list[EvalCase]:
+    """Return the cases of a trial, by their hash: of each work unit one, and besides those that must hold, these first.
+
+    What happened to one unit of work once is likely to happen to it again: to count its cases as if they were of
+    different units would take luck for proof.
+    """
+    ordered = sorted(cases, key=lambda case: (not case.must, case.digest))
+    again = siblings(ordered)
+    return [case for case in ordered if case.must or case.id not in again][:most]
+
+
+def siblings(cases: Iterable[EvalCase]) -> frozenset[str]:
+    """Return the ids of cases before which there is another one of the same unit."""
+    units: set[str] = set()
+    again: set[str] = set()
+    for case in cases:
+        again |= {case.id} if case.unit in units else set()
+        units.add(case.unit)
+    return frozenset(again)
 
 
 class CaseRun(Struct, frozen=True, omit_defaults=True):

@@ -154,11 +154,17 @@ class PairedCase(Struct, frozen=True, omit_defaults=True):
     must: bool = False
     flaky: bool = False  # measured twice, it was not the same
     words: str = ""
+    sibling: bool = False  # another one of its work unit counts: it is there as it must hold
 
     @property
     def measured(self) -> bool:
-        """Whether it tells anything."""
-        return self.champion is not None and self.challenger is not None and not self.flaky
+        """Whether it counts, and tells anything."""
+        return self.champion is not None and self.challenger is not None and not self.flaky and not self.sibling
+
+    @property
+    def fails(self) -> bool:
+        """Whether it must hold, and the challenger does not pass what the champion does, or nobody knows."""
+        return self.must and (self.flaky or (self.champion is True and self.challenger is False))
 
     @property
     def fixed(self) -> bool:
@@ -243,7 +249,7 @@ def _of_ground(ground: TrialGround) -> Iterable[str]:
 def _of_result(ground: TrialGround, result: TrialResult) -> Iterable[str]:
     if result.stopped:
         yield f"the trial came to no end: {result.stopped}"
-    if broken := [pair.case for pair in result.pairs if pair.must and (pair.broken or pair.flaky)]:
+    if broken := [pair.case for pair in result.pairs if pair.fails]:
         yield f"it fails what must hold: {', '.join(broken[:3])}"
     if not result.measured:
         yield f"not measured: {result.unmeasured or 'no case of the gate is about its role'}"

@@ -44,12 +44,12 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role, render_role
 from lumen_tui.store.tasks import change_records, task_files
 from lumen_tui.tools.agent import report
-from lumen_tui.tools.isolation import living, pool, shadows
+from lumen_tui.tools.isolation import living, shadows
 from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.worker import steps
 from lumen_tui.worker.replay import recorded
 from lumen_tui.worker.replay.run import NotReplayable, made_again
-from lumen_tui.worker.replay.shadow import PathMap
+from lumen_tui.worker.replay.shadow import PathMap, Shadow
 from lumen_tui.worker.task import CannotBegin, read_spec, role_of
 
 _PLACE = "state"  # of the state folder in that of the fork, as a shadow has it
@@ -152,17 +152,14 @@ def _other_kind(config: Config, role: Role, spec: Spec, original: _Original) -> 
 
 def _prepare(store: Store, folder: TrialFolder, original: _Original, order: ForkOrder, spec: Spec, role: Role) -> int:
     """Make the folder in which it goes on, unless a kill left it; return after which call that is."""
-    task = folder.layout.task(spec.id)
     kept, at = cut(original.records, order.at - original.before)
-    if task_files.folder_of(folder.layout, spec.id) is None or not (folder.layout.payer).exists():
-        place = folder.layout.root.parent
-        pool.remove_tree(place)
-        directories.make_folder(place)
-        shadow = made_again(store, spec.id, original.before + at, place, surroundings())
-        apart = shadow.base is ShadowBase.COMMIT
-        _must_be_known(store, original, apart=apart)
-        (task / "spec.json").unlink(missing_ok=True)
-        spec = structs.replace(spec, folder=spec.folder if apart else shadow.context.spec.folder)
+    if folder.has(spec.id):
+        folder.take_up(spec.id)
+    if not folder.has(spec.id):
+        shadow = made_again(store, spec.id, original.before + at, folder.emptied(), surroundings())
+        spec = _placed(store, original, spec, shadow)
+        task = folder.layout.task(spec.id)
+        directories.remove(task / "spec.json")
         head = Head(spec.id, steps.about(spec), 1, _provider(original))
         records = [head, *(record for record in kept if not isinstance(record, Head | GoesOn))]
         if at:
@@ -170,7 +167,6 @@ def _prepare(store: Store, folder: TrialFolder, original: _Original, order: Fork
         files.replace(folder.layout.role(role.name), render_role(role).encode())
         files.replace(task / "spec.json", msgspec.json.encode(_alone(spec)))
     folder.make()
-    folder.take_up(spec.id)
     return original.before + at
 
 
@@ -179,11 +175,17 @@ def _provider(original: _Original) -> str:
     return head.provider if isinstance(head, Head) else ""
 
 
-def _must_be_known(store: Store, original: _Original, *, apart: bool) -> None:
-    """Raise NotReplayable where the task changed a folder of which nobody knows what it was before."""
+def _placed(store: Store, original: _Original, spec: Spec, shadow: Shadow) -> Spec:
+    """Return the spec as it is in the shadow.
+
+    Raise NotReplayable where the task changed a folder of which nobody knows what it was before.
+    """
+    if shadow.base is ShadowBase.COMMIT:
+        return spec
     role = role_of(store, original.spec, os.environ)
-    if original.spec.folder and not apart and role.changes_files:
+    if spec.folder and role.changes_files:
         raise NotReplayable("it changed a folder of which nobody knows what it was at that step")
+    return structs.replace(spec, folder=shadow.paths.path(spec.folder))
 
 
 def cut(records: Sequence[Record], calls: int) -> tuple[list[Record], int]:
@@ -223,7 +225,7 @@ def _alone(spec: Spec) -> Spec:
 
 async def _drive(folder: TrialFolder, task_id: str, stopped: Callable[[], bool]) -> bool:
     """See the task to its end; return whether it came to one. Raise NoAnswer."""
-    async with driving(folder.layout.root) as driver:
+    async with driving(folder.root) as driver:
         while not _is_over(folder, task_id):
             folder.answer_nobody(time.time())
             if closed := folder.closed():

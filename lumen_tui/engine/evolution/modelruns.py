@@ -173,7 +173,7 @@ class ModelRuns:
             os.close(lock)
 
     async def _drive(self) -> None:
-        first, second = (folder.layout.root for folder in self._folders)
+        first, second = (folder.root for folder in self._folders)
         async with driving(first) as one, driving(second) as two:
             while self._waiting or self._under_way:
                 self._collect()

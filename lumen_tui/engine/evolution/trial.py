@@ -24,7 +24,7 @@ from lumen_tui.engine.evolution.casemaking import surroundings
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import digest
 from lumen_tui.model.digests import sha256
-from lumen_tui.model.evals import CaseRun, EvalCase, Expectation, Split
+from lumen_tui.model.evals import CaseRun, EvalCase, Expectation, Split, sample, siblings
 from lumen_tui.model.replay import DecisionKind
 from lumen_tui.model.text import one_line
 from lumen_tui.model.trials import (
@@ -157,7 +157,8 @@ class Trial:
             if self.asks_model:
                 self._ask(cases, now)
             both = {case.id: self._both(case, number, len(cases)) for number, case in enumerate(cases)}
-            pairs = tuple(self._pair(case, *both[case.id]) for case in cases)
+            again = siblings(cases)
+            pairs = tuple(self._pair(case, case.id in again, *both[case.id]) for case in cases)
         except Stopped:
             return TrialResult((), stopped="it was stopped")
         except trialfolder.NoAnswer as error:
@@ -205,12 +206,12 @@ class Trial:
         return pairs, len(cases), len(ended), sum(self._known[key].usd for key in ended if key in self._known)
 
     def _cases(self) -> list[EvalCase]:
-        """Return the cases of the role, those that must hold first, then by their hash; one of a task for a model."""
+        """Return the cases of the role, one of each work unit; for a model the last end of each task."""
         reader = SuiteReader(self._layout, self.candidate.suite, Split.GATE)
         of_role = [case for case in reader.cases() if case.role == self.candidate.edit.role]
         if self._by_model:
             of_role = list({case.task: case for case in of_role if case.step == 0}.values())
-        return sorted(of_role, key=lambda case: (not case.must, case.digest))[: self._most]
+        return sample(of_role, self._most)
 
     def _both(self, case: EvalCase, number: int, total: int) -> tuple[CaseRun, CaseRun]:
         if self._stopped():
@@ -254,7 +255,7 @@ class Trial:
         reason = "" if outcome is not None else "its moment is not on record"
         return CaseRun(case.digest, version, outcome, judged.questions, reason, self._rules)
 
-    def _pair(self, case: EvalCase, champion: CaseRun, challenger: CaseRun) -> PairedCase:
+    def _pair(self, case: EvalCase, sibling: bool, champion: CaseRun, challenger: CaseRun) -> PairedCase:
         """Return a pair; where the two differ it is measured once more, and what changes then tells nothing.
 
         A model is asked once: its luck is in the p-value.
@@ -263,7 +264,7 @@ class Trial:
         if not self._by_model and champion.passed is not challenger.passed:
             again = self._judged(case, self._recorded(case, fresh=True))
             flaky = (again[0].passed, again[1].passed) != (champion.passed, challenger.passed)
-        return PairedCase(case.id, champion.passed, challenger.passed, case.must, flaky, case.words)
+        return PairedCase(case.id, champion.passed, challenger.passed, case.must, flaky, case.words, sibling)
 
     def _costs(self, cases: Iterable[EvalCase], both: dict[str, tuple[CaseRun, CaseRun]]) -> tuple[float, float]:
         """Return what both cost over all tasks, each counted once; of cases that a model did, where both were done."""

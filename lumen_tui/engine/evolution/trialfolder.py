@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import msgspec
 from msgspec import structs
@@ -79,6 +80,22 @@ class TrialFolder:
         """`place` is where in that folder the state folder itself is, if not at its top."""
         self.real, self._config, self.name = real, config, name
         self.layout = Layout(real.replays / name / place)
+
+    @property
+    def root(self) -> Path:
+        """The state folder itself."""
+        return self.layout.root
+
+    def has(self, task_id: str) -> bool:
+        """Return whether it was made to the end, and has this task."""
+        return self.layout.payer.exists() and task_files.folder_of(self.layout, task_id) is not None
+
+    def emptied(self) -> Path:
+        """Return its folder below replays/, with nothing in it."""
+        folder = self.real.replays / self.name
+        pool.remove_tree(folder)
+        directories.make_folder(folder)
+        return folder
 
     def make(self) -> None:
         """Make it, or bring its settings up to date."""
