@@ -19,6 +19,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.driving import Driver
 from lumen_tui.engine.supervisor import workers
 from lumen_tui.model import budget
+from lumen_tui.model.acceptance import Verdict
 from lumen_tui.model.config import NOWHERE, Config
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Exit, Spec
@@ -69,6 +70,9 @@ def room_words(layout: Layout, config: Config) -> str:
 
 def told_nothing(ended: Exit) -> bool:
     """Return whether the end of a task says nothing of how it is done: it was cut off, or no model answered."""
+    verdict = ended.acceptance.verdict if ended.acceptance is not None else None
+    if ended.status == "done" or verdict is Verdict.DISPROVED:
+        return False
     cut_off = ended.cap == TRIALS or ended.unanswered or ended.status in ("cancelled", "lost")
     return cut_off or not ended.usage.tokens
 

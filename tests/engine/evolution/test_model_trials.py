@@ -22,12 +22,15 @@ from lumen_until import until
 
 from lumen_tui.__main__ import main
 from lumen_tui.actions import evals
+from lumen_tui.engine.evolution.modelruns import outcome_of
 from lumen_tui.engine.evolution.trial import Trial
+from lumen_tui.engine.evolution.trialfolder import told_nothing
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.acceptance import Acceptance, Verdict
 from lumen_tui.model.evals import SUITE, EvalCase, Expectation, Split, case_id, split_of
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.isolation import Isolation
-from lumen_tui.model.tasks import Exit, Spec
+from lumen_tui.model.tasks import Exit, Spec, Usage
 from lumen_tui.model.times import iso
 from lumen_tui.model.trials import TRIALS, TrialReport
 from lumen_tui.queries.trial_page import under_way
@@ -277,6 +280,30 @@ def test_each_task_begins_from_the_commit_that_it_began_from(
     assert any("then" in words for words in heard)
     assert not any("now\\\\n" in words for words in heard)
     assert repository("status", "--porcelain") == ""
+
+
+def ended(status: str, verdict: Verdict | None = None, tokens: int = 0, **fields: Any) -> Exit:
+    accepted = Acceptance(verdict) if verdict is not None else None
+    return Exit("tsk-a", status, iso(NOW), usage=Usage(tokens, 0), acceptance=accepted, **fields)
+
+
+@pytest.mark.parametrize(
+    ("end", "passed", "again"),
+    [
+        (ended("done", Verdict.PROVED), True, False),  # also where the server does not say what it took
+        (ended("failed", Verdict.DISPROVED), False, False),
+        (ended("failed", tokens=9, reason="step limit reached"), False, False),
+        (ended("done", Verdict.CLAIMED, 9), None, False),
+        (ended("failed", tokens=9, cap=TRIALS), None, True),
+        (ended("failed", tokens=9, unanswered=True), None, True),
+        (ended("lost", tokens=9), None, True),
+        (ended("cancelled", tokens=9), None, True),
+        (ended("failed", reason="there is no sandbox"), None, True),
+    ],
+)
+def test_an_end_counts_where_it_tells_something_of_the_version(end: Exit, passed: bool | None, again: bool) -> None:
+    assert outcome_of(end)[0] is passed
+    assert told_nothing(end) is again
 
 
 async def test_in_the_room_it_is_begun_watched_and_stopped_by_keys(folder: StateFolder, api: ApiServer) -> None:
