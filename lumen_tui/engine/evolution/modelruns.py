@@ -47,10 +47,14 @@ def models_digest(config: Config, role: Role) -> str:
 
 
 def outcome_of(ended: Exit) -> tuple[bool | None, str]:
-    """Return whether a task was done, as its checks say; None, and why, where that tells nothing of the version."""
-    verdict = ended.acceptance.verdict if ended.acceptance is not None else None
-    if verdict in (Verdict.PROVED, Verdict.DISPROVED):
-        return verdict is Verdict.PROVED, ""
+    """Return whether a task was done, as its checks say; None, and why, where that tells nothing of the version.
+
+    Checks that hold after the task changed what they go by show nothing but that.
+    """
+    accepted = ended.acceptance
+    if accepted is not None and accepted.verdict in (Verdict.PROVED, Verdict.DISPROVED):
+        gamed = any(result.changed for result in accepted.results)
+        return accepted.verdict is Verdict.PROVED and not gamed, "it changed what its checks go by" if gamed else ""
     if told_nothing(ended):
         return None, one_line(ended.reason or ended.status, REASON)
     if ended.status == "done":

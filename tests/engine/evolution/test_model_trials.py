@@ -282,6 +282,29 @@ def test_each_task_begins_from_the_commit_that_it_began_from(
     assert repository("status", "--porcelain") == ""
 
 
+def test_a_candidate_that_has_the_checks_changed_fixes_nothing(
+    folder: StateFolder, api: ApiServer, tmp_path: Path, sandbox: None
+) -> None:
+    repository = Repository(tmp_path / "project")
+    first = repository.commit(check__sh="grep -q right answer.txt\n")
+
+    def answer(request: Any) -> Any:
+        made = sum(message["role"] == "tool" for message in request.body["messages"])
+        if ADVICE in json.dumps(request.body) and not made:
+            return tool("shell", {"command": "echo true > check.sh"})
+        return tool("write_result", {"text": "done"})
+
+    api.otherwise(answer)
+    names = recorded(folder, 2, folder=str(repository.root), accept=("command: sh check.sh",))
+    for name in names:
+        isolation = Isolation(kind="worktree", top=str(repository.root), commit=first, state="settled")
+        records.write_isolation(folder.layout.task(name), isolation)
+    report = tried(folder, proposed(folder))
+    assert (report.measured, report.fixes, report.regressions) == (2, 0, 0)
+    (challenger, *_) = [run for run in candidates.runs(folder.layout).values() if run.version]
+    assert (challenger.passed, challenger.reason) == (False, "it changed what its checks go by")
+
+
 def ended(status: str, verdict: Verdict | None = None, tokens: int = 0, **fields: Any) -> Exit:
     accepted = Acceptance(verdict) if verdict is not None else None
     return Exit("tsk-a", status, iso(NOW), usage=Usage(tokens, 0), acceptance=accepted, **fields)
