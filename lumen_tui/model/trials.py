@@ -249,6 +249,7 @@ def _of_ground(ground: TrialGround) -> Iterable[str]:
 def _of_result(ground: TrialGround, result: TrialResult) -> Iterable[str]:
     if result.stopped:
         yield f"the trial came to no end: {result.stopped}"
+        return
     if broken := [pair.case for pair in result.pairs if pair.fails]:
         yield f"it fails what must hold: {', '.join(broken[:3])}"
     if not result.measured:
