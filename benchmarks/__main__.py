@@ -23,6 +23,7 @@ from benchmarks import (
     evolution,
     freshness,
     growth,
+    hosts,
     hotverbs,
     http,
     isolate,
@@ -41,7 +42,7 @@ SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
     "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
     "past", "search", "isolate", "answers", "demo", "outward",
-    "http",
+    "http", "hosts",
 )  # fmt: skip
 
 
@@ -75,6 +76,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
         yield from freshness.measure(folder)
     if "capsule" in parts:
         yield from capsule.measure(folder)
+    if "hosts" in parts:
+        yield from hosts.measure(folder, full=options.full)
     if "outward" in parts:
         yield from outward.measure(folder)
     if "http" in parts:

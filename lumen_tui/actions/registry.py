@@ -135,6 +135,10 @@ HANDLERS: dict[str, str] = {
     "chat.fresh": "chat.fresh",
     "tool.accept": "toolservers.accept",
     "tool.withdraw": "toolservers.withdraw",
+    "host.cordon": "hosts.cordon",
+    "host.uncordon": "hosts.uncordon",
+    "host.drain": "hosts.drain",
+    "host.remove": "hosts.remove",
     "undo": "undo.undo",
     "redo": "undo.redo",
 }
@@ -148,6 +152,7 @@ _AREAS = (
     "engine",
     "evolution",
     "facts",
+    "hosts",
     "memory",
     "operators",
     "roles",

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, places, subtasks
+from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, hosts, places, subtasks
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import acceptance, agent, ids, isolation, times
@@ -46,6 +46,7 @@ EDITABLE = (
     "lane",
     "budget",
     "isolate",
+    "host",
 )
 LIMITS = frozenset({"timeout_seconds", "steps", "budget"})  # of these, what can be changed while it runs
 _MOST_STEPS = 100_000
@@ -72,6 +73,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         context=request.context,
         folder=request.folder,
         isolate=request.isolate,
+        host=request.host,
         wu_id=request.wu_id,
         lane=request.lane,
         priority=request.priority or "P2",
@@ -171,6 +173,7 @@ def _checked(store: Store, spec: Spec) -> Spec:
         wu_id=checks.known_unit(store.layout, spec.wu_id),
         lane=_lane(store, spec),
         isolate=_isolate(spec.isolate),
+        host=hosts.known_host(store, spec.host),
         priority=fields.priority(spec.priority),
         key=fields.label(spec.key, "key"),
     )

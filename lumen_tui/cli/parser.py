@@ -55,6 +55,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "access": ("access",),
     "servers": ("mcp", "acp", "serve"),
     "hooks": ("hook", "hooks"),
+    "hosts": ("host", "hosts"),
     "exchange": ("import", "export"),
     "agentfile": ("af",),
     "completions": ("completions",),

@@ -44,6 +44,7 @@ TITLES = {  # of the parts
     "operator": "The operator",
     "access": "Programs that connect",
     "servers": "Servers for other programs",
+    "hosts": "Hosts",
     "hooks": "Hooks of an agent's program",
     "exchange": "Other tools",
     "agentfile": "Agent files",

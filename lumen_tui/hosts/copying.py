@@ -13,13 +13,12 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import frames
-from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.frames import Frame
+from lumen_tui.model.frames import Frame, Home
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files
+from lumen_tui.store.tasks import homes
 from lumen_tui.tools.outputs import OUTPUTS
 
-MARK = "home.json"
 _MOST_BYTES = 1024**3  # of one file
 _LATE = "late.{attempt}.jsonl"
 
@@ -28,30 +27,13 @@ class BadFrame(Exception):
     """A host sent what no task writes; the text says what. Nothing of it was taken."""
 
 
-class Home(msgspec.Struct, frozen=True):
-    """tasks/<id>/home.json: the last frame of an attempt that is durable here."""
-
-    attempt: int
-    seq: int
-    host: str = ""
-
-
-def last_seq(folder: Path, attempt: int) -> int:
-    """Return the number of the last frame of an attempt that was taken in; 0 where none was, or it is not known."""
-    try:
-        home = msgspec.json.decode(files.read(folder / MARK) or b"", type=Home)
-    except (*UNDECODABLE, files.StoreError, OSError):
-        return 0
-    return home.seq if home.attempt == attempt else 0
-
-
 class Copier:
     """Takes in the frames of one attempt at one task from one host."""
 
     def __init__(self, folder: Path, transcript: Path, attempt: int, host: str) -> None:
         self._folder, self._transcript = folder, transcript
         self._attempt, self._host = attempt, host
-        self.seq = last_seq(folder, attempt)
+        self.seq = homes.last_seq(folder, attempt)
 
     def take(self, batch: Iterable[Frame]) -> int:
         """Take in frames, and return how many were new. BadFrame at the first that is none; StoreError.
@@ -67,7 +49,7 @@ class Copier:
                 self._write(frame)
                 self.seq, new = frame.seq, new + 1
         if new:
-            files.replace(self._folder / MARK, msgspec.json.encode(Home(self._attempt, self.seq, self._host)))
+            homes.write(self._folder, Home(self._attempt, self.seq, self._host))
         return new
 
     def _check(self, frame: Frame) -> None:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import ssl
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,6 +102,22 @@ async def start_scheduler(credentials: Credentials, host: str, port: int, scratc
     await scheduler
     scheduler.http_server.stop()  # pages that anybody on the machine could read
     return scheduler
+
+
+def on_change(scheduler: Scheduler, changed: Callable[[], None]) -> None:
+    """Have `changed` called whenever a host has joined or is gone."""
+    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    class Joins(SchedulerPlugin):
+        """Hears of hosts."""
+
+        def add_worker(self, scheduler: Scheduler, worker: str) -> None:
+            changed()
+
+        def remove_worker(self, scheduler: Scheduler, worker: str, **_: object) -> None:
+            changed()
+
+    scheduler.add_plugin(Joins(), name="lumen")
 
 
 async def join(service: HostService, credentials: Credentials, scheduler: str, scratch: Path) -> Worker:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from lumen_tui.hosts.service import Tell
+from lumen_tui.hosts.messages import Tell
 from lumen_tui.hosts.spool import PIECE
 from lumen_tui.model import frames
 from lumen_tui.storage import files

@@ -7,7 +7,7 @@ that a look at sizes and stamps tells what is new.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lumen_tui.hosts.spool import PIECE, Spool
@@ -16,8 +16,12 @@ from lumen_tui.model.frames import Frame
 from lumen_tui.storage import files
 from lumen_tui.tools.outputs import OUTPUTS
 
+_AT_ONCE = 16  # frames, of at most PIECE bytes each, that are kept with one sync
 _TAIL = 64  # bytes before the end of what was sent that must still be there
 _MOST_RECORD = 16 * 1024 * 1024
+
+
+_Stamp = tuple[int, int, int]
 
 
 class _Sent:
@@ -26,7 +30,7 @@ class _Sent:
     def __init__(self) -> None:
         self.size = 0
         self.tail = b""
-        self.stamp: tuple[int, int, int] = (0, 0, 0)
+        self.stamp: _Stamp = (0, 0, 0)
 
     def take(self, frame: Frame) -> None:
         before = b"" if frame.whole else self.tail
@@ -52,18 +56,29 @@ class Gatherer:
         """
         records = {name: self._read_record(name) for name in reversed(frames.RECORDS)}
         before = self._spool.last
-        for name in (*frames.JOURNALS, frames.TRANSCRIPT, *self._outputs()):
-            for change in self._added(name):
-                self._keep(change)
-        for name in frames.RECORDS:
-            if (data := records[name]) is not None:
-                for change in self._whole(name, data):
-                    self._keep(change)
+        batch: list[Frame] = []
+        for change in self._changes(records):
+            batch.append(change)
+            if len(batch) >= _AT_ONCE:
+                self._keep(batch)
+                batch = []
+        self._keep(batch)
+        for name, (stamp, _) in records.items():
+            self._known(name).stamp = stamp
         return self._spool.last - before
 
-    def _keep(self, change: Frame) -> None:
-        self._spool.add([change])
-        self._known(change.name).take(change)
+    def _changes(self, records: Mapping[str, tuple[_Stamp, bytes | None]]) -> Iterator[Frame]:
+        for name in (*frames.JOURNALS, frames.TRANSCRIPT, *self._outputs()):
+            yield from self._added(name)
+        for name in frames.RECORDS:
+            if (data := records[name][1]) is not None:
+                yield from self._whole(name, data)
+
+    def _keep(self, batch: Sequence[Frame]) -> None:
+        """Put changes into the spool, with one sync for all of them."""
+        self._spool.add(batch)
+        for change in batch:
+            self._known(change.name).take(change)
 
     def _known(self, name: str) -> _Sent:
         return self._sent.setdefault(name, _Sent())
@@ -78,14 +93,12 @@ class Gatherer:
             return []
         return [name for entry in names if frames.is_output(name := f"{OUTPUTS}/{entry}")]
 
-    def _read_record(self, name: str) -> bytes | None:
-        """Return a record that was changed since it was sent; None where there is nothing new."""
+    def _read_record(self, name: str) -> tuple[_Stamp, bytes | None]:
+        """Return the stamp of a record, and what it holds if it was changed since it was sent; else None."""
         stamp = _stamp(self._path(name))
-        known = self._known(name)
-        if stamp in (known.stamp, (0, 0, 0)):
-            return None
-        known.stamp = stamp
-        return files.read(self._path(name), _MOST_RECORD)
+        if stamp in (self._known(name).stamp, (0, 0, 0)):
+            return stamp, None
+        return stamp, files.read(self._path(name), _MOST_RECORD)
 
     def _whole(self, name: str, data: bytes) -> Iterator[Frame]:
         """Yield a record in pieces: the first takes the place of what was there."""
@@ -111,7 +124,7 @@ class Gatherer:
             os.close(fd)
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
+def _stamp(path: Path) -> _Stamp:
     try:
         status = os.stat(path, follow_symlinks=False)
     except OSError:

@@ -17,10 +17,10 @@ from msgspec import Struct
 from lumen_tui.hosts.certificates import HOST, BadCertificate, Credentials
 from lumen_tui.hosts.dask_link import NoHost, join, start_scheduler
 from lumen_tui.hosts.remote_task import HostFolder
-from lumen_tui.hosts.service import HostService
+from lumen_tui.hosts.service import WARM, HostService
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
-from lumen_tui.providers.choose import key_names, provider_name
+from lumen_tui.providers.choose import key_names, kind_of, provider_name
 from lumen_tui.storage import directories, locks
 from lumen_tui.storage.clock import SystemClock
 from lumen_tui.storage.layout import Layout
@@ -87,7 +87,9 @@ def _service(options: HostOptions, credentials: Credentials, clock: SystemClock)
         models = load_config(layout)[0].models
         return key_names(provider_name(models, os.environ), models, role=spec.role, model=spec.model)
 
-    folder = HostFolder(options.folder, clock)
+    folder, models = HostFolder(options.folder, clock), load_config(layout)[0].models
+    folder.backend.configure(kind_of(models, provider_name(models, os.environ)))
+    folder.backend.warm_up(WARM)
     return HostService(
         folder, credentials, clock, slots=options.slots, roles=options.roles, tier=choice.tier, keys=keys
     )
@@ -98,7 +100,7 @@ async def _stay_joined(
 ) -> None:
     """Join, and join again whenever the scheduler was lost; each reason why it cannot is told once."""
     told, tries = "", 0
-    while not stop.is_set():
+    while not (stop.is_set() or service.left.is_set()):
         try:
             worker = await join(service, credentials, options.scheduler, options.folder / _SCRATCH)
         except NoHost as error:
@@ -107,7 +109,7 @@ async def _stay_joined(
             tries += 1
             continue
         told, tries = _tell(f"{service.name} has joined {one_line(options.scheduler, 100)}", told), 0
-        await _first_of(worker.finished(), stop.wait())
+        await _first_of(worker.finished(), stop.wait(), service.left.wait())
         await worker.close()
 
 

@@ -7,16 +7,16 @@ So it outlives whoever started it, and the next one finds it by that lock and by
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from lumen_tui.engine.supervisor import workers
+from lumen_tui.engine.supervisor.execution import LocalBackend, StartOrder
 from lumen_tui.hosts.copying import append_at
 from lumen_tui.hosts.gathering import Gatherer
+from lumen_tui.hosts.messages import RemoteState
 from lumen_tui.hosts.spool import Spool
 from lumen_tui.model import frames, ids
 from lumen_tui.model.decoding import UNDECODABLE
@@ -28,7 +28,7 @@ from lumen_tui.storage import directories, files
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import stamp
-from lumen_tui.store.tasks import leases, task_records
+from lumen_tui.store.tasks import claims, leases, task_records
 from lumen_tui.store.tasks.task_records import has_worker, read_json
 from lumen_tui.tools.sandbox.tiers import RESULTS
 
@@ -40,39 +40,36 @@ class OrderRefused(Exception):
     """A host does not do what it is asked; the text says why. Nothing was begun."""
 
 
-class RemoteState(Struct, frozen=True):
-    """How an attempt stands on its host. Once it is not `alive`, `last` is the number of its last frame ever."""
-
-    attempt: int
-    alive: bool
-    last: int
-    told: dict[str, int] = {}  # how many bytes it has of each journal that the engine adds to
-
-
 class RemoteTask:
     """An attempt that was laid out in the folder of a host."""
 
-    def __init__(self, place: Path, task_id: str, attempt: int, clock: Clock) -> None:
-        """Open an attempt in its folder. StoreError, DamagedTask."""
+    def __init__(self, place: Path, task_id: str, attempt: int, clock: Clock, backend: LocalBackend) -> None:
+        """Open an attempt in its folder, whose worker `backend` starts. StoreError, DamagedTask."""
         self.task_id, self.attempt = task_id, attempt
-        self._clock = clock
+        self._clock, self._backend = clock, backend
         layout = Layout(place / _STATE)
         self.folder = layout.task(task_id)
         self.spec = task_records.read_spec(self.folder)
         self._spool = Spool(place / _SPOOL)
         transcript = layout.transcript(session_id(self.spec, attempt))
         self._gatherer = Gatherer(self.folder, transcript, attempt, self._spool)
-        self._child: subprocess.Popen[bytes] | None = None
 
     def launch(self, keys: Iterable[str]) -> None:
-        """Start the worker, with those keys of this host, unless this attempt had one already. NoProcess."""
+        """Start the worker, with those keys of this host, unless this attempt had one already. NoProcess.
+
+        Where that one has ended and claims to be done, another process checks this: the files are here.
+        """
         self.renew()
-        if has_worker(self.folder) or read_json(self.folder / "run.json", Run) is not None:
+        if has_worker(self.folder) or self.has_exit() or not (self._is_new() or self._claims()):
             return
         self._gatherer.gather()  # what was given is known to be the same on both sides before a worker changes it
-        env = workers.worker_env(keys)
-        started = workers.start(self.folder, env=env, kind="", epoch=0, now=self._clock.now())
-        self._child = started.child if started else None
+        self._backend.start(StartOrder(self.task_id, self.folder, tuple(keys), 0, self._clock.now()))
+
+    def _is_new(self) -> bool:
+        return not (self.folder / "run.json").exists() and workers.next_attempt(self.folder) == self.attempt
+
+    def _claims(self) -> bool:
+        return claims.unchecked(self.folder, self.attempt) is not None
 
     def renew(self) -> None:
         """Let the worker go on: its engine has been heard of. StoreError: it rests once its lease is over."""
@@ -80,13 +77,25 @@ class RemoteTask:
 
     def state(self) -> RemoteState:
         """Take in what the worker wrote, and return how it stands. StoreError, OSError."""
-        if self._child is not None:
-            self._child.poll()
+        self._backend.reap()
         alive = has_worker(self.folder)  # first: what it wrote at its end is there once it is gone
         while self._gatherer.gather() and not alive:
             continue
         told = {name: size for name in frames.TOLD if (size := stamp(self.folder / name)[1])}
         return RemoteState(self.attempt, alive, self._spool.last, told)
+
+    def has_exit(self) -> bool:
+        """Return whether its worker has written what it writes last."""
+        return (self.folder / "exit.json").exists()
+
+    def written(self) -> list[Path]:
+        """Return the folders in which the worker writes what is sent."""
+        return [self.folder]
+
+    @property
+    def frames(self) -> int:
+        """How many frames there were at the last look."""
+        return self._spool.last
 
     def after(self, seq: int) -> list[Frame]:
         """Return frames behind that number, as many as are sent at once."""
@@ -136,6 +145,7 @@ class HostFolder:
     def __init__(self, root: Path, clock: Clock) -> None:
         self.root = root
         self._clock = clock
+        self.backend = LocalBackend(root / "zygote.log", lambda _: None)
 
     def attempts(self, task_id: str) -> list[int]:
         """Return the attempts at a task that began here, the earliest first."""
@@ -158,7 +168,10 @@ class HostFolder:
         """Return an attempt that began here; None where it did not. BadId, StoreError, DamagedTask."""
         if attempt not in self.attempts(task_id):
             return None
-        return RemoteTask(self._place(task_id, attempt), task_id, attempt, self._clock)
+        return self._open(task_id, attempt)
+
+    def _open(self, task_id: str, attempt: int) -> RemoteTask:
+        return RemoteTask(self._place(task_id, attempt), task_id, attempt, self._clock, self.backend)
 
     async def begin(self, order: HostOrder) -> RemoteTask:
         """Return the attempt of an order, laid out if it was not yet. OrderRefused, BadId, StoreError.
@@ -174,10 +187,10 @@ class HostFolder:
                 await self._end(order.task_id, number, order.attempt)
         if order.attempt not in before:
             self._lay_out(order)
-        return RemoteTask(self._place(order.task_id, order.attempt), order.task_id, order.attempt, self._clock)
+        return self._open(order.task_id, order.attempt)
 
     async def _end(self, task_id: str, attempt: int, by: int) -> None:
-        task = RemoteTask(self._place(task_id, attempt), task_id, attempt, self._clock)
+        task = self._open(task_id, attempt)
         await task.end(f"attempt {by} has begun")
         task.close()
 
@@ -189,7 +202,7 @@ class HostFolder:
         place = self._place(order.task_id, order.attempt)
         new = place.with_name(f".{place.name}.new")
         directories.discard_tree(new)
-        Layout(new / _STATE).create()
+        Layout(new / _STATE).create(durable=False)  # its worker is gone with the machine
         for own in ("lumen.toml", f"index/{RESULTS}"):  # the host's own settings, and what its sandbox was seen to hold
             if (data := files.read(self.root / own)) is not None:
                 files.replace(new / _STATE / own, data)

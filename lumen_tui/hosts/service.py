@@ -5,100 +5,74 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Self
 
 import msgspec
-from msgspec import Struct
 
 from lumen_tui import __version__
 from lumen_tui.engine.supervisor.workers import NoProcess
 from lumen_tui.hosts.certificates import ENGINE, HOST, BadCertificate, Credentials
-from lumen_tui.hosts.remote_task import HostFolder, OrderRefused, RemoteState, RemoteTask
+from lumen_tui.hosts.messages import (
+    Begin,
+    Demand,
+    Describe,
+    End,
+    HostAnswer,
+    HostRequest,
+    Leave,
+    Look,
+    RemoteState,
+    Tell,
+)
+from lumen_tui.hosts.remote_task import HostFolder, OrderRefused, RemoteTask
 from lumen_tui.model import ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.frames import Frame, HostOrder
+from lumen_tui.model.hosting import ROOM, TIERS, HostFacts
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, process
 from lumen_tui.storage.clock import Clock
+from lumen_tui.storage.watch import Notices
 from lumen_tui.store.tasks.task_records import DamagedTask
-from lumen_tui.tools.sandbox.sandboxed_command import BUBBLEWRAP, LANDLOCK
 
-_LOOK = 0.05  # seconds between two looks at what a worker wrote
+_LOOK = 0.25  # seconds between two looks at a worker that writes nothing
+_GATHER = 0.02  # seconds for more of what a worker writes
+WARM = 10.0  # minutes for which a process that has all loaded is kept, for the next worker
 _MOST_WAIT = 20.0  # seconds that an answer waits for news at most
-_ROOM = 256 * 1024 * 1024  # bytes that must be free on the disk for a task to begin
 
 
-class Describe(Struct, frozen=True, tag=True):
-    """Say who you are and how you stand."""
+class _Written:
+    """Wakes whoever waits when something in some folders is written; without inotify, when the time is over."""
 
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._event = asyncio.Event()
+        try:
+            self._notices: Notices | None = Notices(folders)
+        except OSError:
+            self._notices = None
 
-class Begin(Struct, frozen=True, tag=True):
-    """Begin an attempt, or find it again."""
+    def __enter__(self) -> Self:
+        if self._notices is not None:
+            asyncio.get_running_loop().add_reader(self._notices.fileno(), self._event.set)
+        return self
 
-    order: HostOrder
+    def __exit__(self, *_: object) -> None:
+        if self._notices is not None:
+            asyncio.get_running_loop().remove_reader(self._notices.fileno())
+            self._notices.close()
 
-
-class Look(Struct, frozen=True, tag=True):
-    """Say how an attempt stands, with frames behind a number; wait so many seconds for news. It renews the lease."""
-
-    task_id: str
-    attempt: int
-    after: int = 0
-    wait: float = 0.0
-
-
-class Tell(Struct, frozen=True, tag=True):
-    """Write what the engine wrote for a worker, or take it away with None; with an offset, add to a journal."""
-
-    task_id: str
-    attempt: int
-    name: str
-    data: bytes | None = None
-    offset: int = -1
-
-
-class End(Struct, frozen=True, tag=True):
-    """End the worker of an attempt."""
-
-    task_id: str
-    attempt: int
-    reason: str
-
-
-Demand = Describe | Begin | Look | Tell | End
-
-
-class HostRequest(Struct, frozen=True):
-    """A demand for one host. The answer to it bears the same number."""
-
-    host: str
-    nonce: str
-    demand: Demand
-
-
-class HostFacts(Struct, frozen=True):
-    """A host as it describes itself. `now` is its wall clock; `workers` are (task, attempt)."""
-
-    name: str
-    version: str
-    slots: int
-    roles: tuple[str, ...]
-    tier: str
-    now: float
-    boot_id: str
-    free: int
-    workers: tuple[tuple[str, int], ...] = ()
-
-
-class HostAnswer(Struct, frozen=True):
-    """What came of a demand: `refused` says why nothing did."""
-
-    nonce: str
-    refused: str = ""
-    facts: HostFacts | None = None
-    state: RemoteState | None = None
-    frames: tuple[Frame, ...] = ()
+    async def wait(self, seconds: float) -> None:
+        """Return once something was written since the last call, or after that time."""
+        try:
+            await asyncio.wait_for(self._event.wait(), seconds)
+        except TimeoutError:
+            return
+        self._event.clear()
+        if self._notices is not None:
+            self._notices.names()
 
 
 class HostService:
@@ -124,6 +98,7 @@ class HostService:
         self._keys = keys
         self._open: dict[tuple[str, int], RemoteTask] = {}
         self._beginning = asyncio.Lock()
+        self.left = asyncio.Event()  # set once the engine has let this host go
 
     @property
     def name(self) -> str:
@@ -149,6 +124,9 @@ class HostService:
         match demand:
             case Describe():
                 return HostAnswer(request.nonce, facts=self.facts())
+            case Leave():
+                self._leave()
+                return HostAnswer(request.nonce)
             case Begin(order):
                 async with self._beginning:  # two at once would both see the last slot free
                     state = await self._begin(order)
@@ -173,8 +151,12 @@ class HostService:
             self._clock.now(),
             process.boot_id(),
             shutil.disk_usage(self._folder.root).free,
-            tuple(self._folder.alive()),
+            tuple((name, attempt, self._frames(name, attempt)) for name, attempt in self._folder.alive()),
         )
+
+    def _frames(self, task_id: str, attempt: int) -> int:
+        task = self._open.get((task_id, attempt))
+        return task.frames if task is not None else 0
 
     async def _begin(self, order: HostOrder) -> RemoteState:
         known = self._folder.find(order.task_id, order.attempt)
@@ -187,15 +169,21 @@ class HostService:
         if task is not begun:
             begun.close()
         task.launch(self._keys(task.spec))
+        self._folder.backend.warm_up(WARM)
         return task.state()
+
+    def _leave(self) -> None:
+        if alive := self._folder.alive():
+            raise OrderRefused(f"{self.name} has {len(alive)} at work: it leaves when they have ended")
+        self.left.set()
 
     def _must_take(self, order: HostOrder) -> None:
         """Raise OrderRefused where this host cannot do a task that is new to it."""
         if self._roles and order.role not in self._roles:
             raise OrderRefused(f"{self.name} has no role {one_line(order.role, 60)}: {', '.join(self._roles)}")
-        if self._tier not in (BUBBLEWRAP, LANDLOCK):
+        if self._tier not in TIERS:
             raise OrderRefused(f"{self.name} has no sandbox that holds: nobody is there to ask for each command")
-        if (free := shutil.disk_usage(self._folder.root).free) < _ROOM:
+        if (free := shutil.disk_usage(self._folder.root).free) < ROOM:
             raise OrderRefused(f"the disk of {self.name} is full: {free // 1024**2:,} MiB are free")
         others = [name for name, _ in self._folder.alive() if name != order.task_id]
         if len(others) >= self.slots:
@@ -206,11 +194,15 @@ class HostService:
         task = self._task(demand.task_id, demand.attempt)
         task.renew()
         ends = self._clock.running() + min(demand.wait, _MOST_WAIT)
-        while True:
-            state = task.state()
-            if state.last > demand.after or not state.alive or self._clock.running() >= ends:
-                return state, task.after(demand.after)
-            await asyncio.sleep(_LOOK)
+        with _Written(task.written()) as written:
+            while True:
+                state = task.state()
+                if state.last > demand.after and state.alive and not task.has_exit():
+                    await asyncio.sleep(_GATHER)  # what is written in one go is sent in one
+                    state = task.state()
+                if state.last > demand.after or not state.alive or self._clock.running() >= ends:
+                    return state, task.after(demand.after)
+                await written.wait(_LOOK)
 
     def _task(self, task_id: str, attempt: int) -> RemoteTask:
         """Return an attempt that began here, also before this service did. OrderRefused."""

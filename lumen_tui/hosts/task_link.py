@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from lumen_tui.hosts.ask_handler import AskHandler
 from lumen_tui.hosts.copying import Copier
 from lumen_tui.hosts.downlink import Downlink
-from lumen_tui.hosts.remote_task import RemoteState
-from lumen_tui.hosts.service import Demand, HostAnswer, Look
-from lumen_tui.model.tasks import Spec
+from lumen_tui.hosts.messages import Demand, HostAnswer, Look, RemoteState
+from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.tasks.task_records import read_json
 
 _WAIT = 5.0  # seconds for which a host waits for news; each look renews the lease
 _TICK = 0.1  # seconds between two looks at what there is to tell
@@ -43,7 +42,7 @@ class TaskLink:
         """Go on from what is here. StoreError, OSError."""
         self._ask = ask
         self._task_id, self._attempt = spec.id, attempt
-        folder: Path = layout.task(spec.id)
+        self._folder = folder = layout.task(spec.id)
         self._copier = Copier(folder, layout.transcript(session_id(spec, attempt)), attempt, host)
         self._handler = AskHandler(layout, spec, attempt, now)
         self._downlink = Downlink(folder, attempt)
@@ -61,9 +60,14 @@ class TaskLink:
         """
         while True:
             state = await self._look()
-            if not state.alive and self.seq >= state.last:
+            if self.seq >= state.last and (not state.alive or self._has_exit()):
                 self._handler.close()
                 return
+
+    def _has_exit(self) -> bool:
+        """Return whether what a worker writes last is here: its process need not be waited for."""
+        ended = read_json(self._folder / "exit.json", Exit)
+        return ended is not None and ended.attempt == self._attempt
 
     async def _look(self) -> RemoteState:
         """Take in what the worker wrote; until there is something, tell it what is new."""

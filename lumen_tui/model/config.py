@@ -12,7 +12,7 @@ from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
 from lumen_tui.model.mail import MailConfig
 from lumen_tui.model.notify_config import NotifyConfig
-from lumen_tui.model.outward_config import BackupConfig, TracesConfig
+from lumen_tui.model.outward_config import BackupConfig, HostsConfig, TracesConfig
 from lumen_tui.model.tasks import TIERS
 from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import McpConfig
@@ -435,6 +435,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     mail: MailConfig = field(default_factory=MailConfig)
     scheduling: SchedulingConfig = field(default_factory=SchedulingConfig)
     projects: ProjectsConfig = field(default_factory=ProjectsConfig)
+    hosts: HostsConfig = field(default_factory=HostsConfig)
     backup: BackupConfig = field(default_factory=BackupConfig)
     traces: TracesConfig = field(default_factory=TracesConfig)
     schedules: tuple[dict[str, Any], ...] = ()  # [[schedules]]: checked one by one in store/schedules

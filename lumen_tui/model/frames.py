@@ -59,6 +59,20 @@ class HostLease(Struct, frozen=True):
         return boot_id != self.boot_id or running >= self.until
 
 
+class Home(Struct, frozen=True, omit_defaults=True):
+    """tasks/<id>/home.json: the last frame of an attempt on a host that is durable here.
+
+    `over` says how it ended that no worker of it said itself. `whole`: every frame of it is here, so that what it had
+    begun is known.
+    """
+
+    attempt: int
+    seq: int
+    host: str = ""
+    over: str = ""
+    whole: bool = False
+
+
 class HostOrder(Struct, frozen=True):
     """One attempt at one task for a host. No key is ever in it: a host has its own, and its own settings."""
 

@@ -1,4 +1,4 @@
-"""[backup] and [traces]: what leaves the state folder, and who can read it."""
+"""[backup], [traces] and [hosts]: what leaves the state folder, and who can read it."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ class BackupConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """[backup]: who can read what `lumen-tui backup` writes."""
 
     recipients: tuple[str, ...] = ()  # public keys of age; none: it is not encrypted
+
+
+class HostsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """[hosts]: where other machines that do tasks join"""
+
+    listen: str = "127.0.0.1:8786"  # ADDRESS:PORT
+    lost_minutes: Annotated[float, Meta(ge=2, le=10_080)] = 5.0  # without word of a host its attempts are lost

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 
 from lumen_tui.model import agent, ids, lanes, times
 from lumen_tui.model.config import LanesConfig
+from lumen_tui.model.hosting import NO_HOSTS, HostBook, place
 from lumen_tui.model.tasks import Status, TaskView
-from lumen_tui.model.text import one_line
 
 
 def in_lanes(alive: Iterable[TaskView]) -> dict[str, tuple[str, ...]]:
@@ -46,6 +46,7 @@ class QueueConditions(Struct, frozen=True):
     retired: tuple[str, ...] = ()
     full: str = ""  # why today's budget has no room
     full_roles: dict[str, str] = field(default_factory=dict)  # the same of single roles
+    hosts: HostBook = NO_HOSTS
     next_day: float = 0.0  # when the next day of the budget begins, in seconds since 1970; 0: not known
 
 
@@ -94,24 +95,25 @@ def _waits(view: TaskView, conditions: QueueConditions) -> Iterator[Wait]:
     if view.waits_for:
         names = ", ".join(view.waits_for)
         yield Wait(f"after {ids.short(view.waits_for[0])}", f"it begins after {names} is done")
-    if host := one_line(view.spec.host, 60):
-        yield Wait("no such host", f"it runs on host {host} alone, and there is no such host")
+    if view.spec.host and not view.host and (short := (where := place(view.spec, conditions.hosts)).short):
+        yield Wait(short, where.words)
     if not view.claimed and (full := conditions.full or conditions.full_roles.get(role, "")):
         yield Wait("budget full", f"{full}; {lifts(conditions)}")
-    yield from _crowded(role, conditions)
+    yield from _crowded(view, conditions)
     if not view.claimed and (words := lane_full(view, conditions.in_lanes, conditions.lanes)):
         yield Wait("lane busy", words)
     if conditions.engine:
         yield Wait("no engine", conditions.engine)
 
 
-def _crowded(role: str, conditions: QueueConditions) -> Iterator[Wait]:
-    """Yield the limits of workers. The main agent's session takes no worker's place."""
+def _crowded(view: TaskView, conditions: QueueConditions) -> Iterator[Wait]:
+    """Yield the limits of workers. The main agent's session takes no worker's place, and one on a host none here."""
+    role = view.spec.role
     if role == agent.ROLE:
         return
     most, now = conditions.at_once.get(role, 0), conditions.alive.get(role, 0)
     if 0 < most <= now:
         yield Wait("role busy", f"role {role} has {now} at work, and its limit is {most}")
-    busy = sum(conditions.alive.values())
-    if 0 < conditions.limit <= busy:
+    busy = sum(conditions.alive.values()) - sum(conditions.hosts.busy.values())
+    if not view.spec.host and 0 < conditions.limit <= busy:
         yield Wait("workers busy", f"{busy} workers are at work, and the limit is {conditions.limit}")

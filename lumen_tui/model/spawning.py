@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+WORKER, PROXY = "lumen_tui.worker.__main__", "lumen_tui.hosts.proxy"  # of a task that runs here, and of one on a host
+
 
 class Order(msgspec.Struct, frozen=True, tag=True):
-    """Engine to zygote: fork a worker for the task in `folder`.
+    """Engine to zygote: fork a worker for the task in `folder`, or what stands for it: `program` names its module.
 
     Three descriptors travel with it: the held run.lock, worker.log, and a pipe with the environment as JSON. The
     child alone reads that pipe, so no key is ever in the zygote's memory.
@@ -14,6 +16,7 @@ class Order(msgspec.Struct, frozen=True, tag=True):
 
     number: int
     folder: str
+    program: str
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):

@@ -85,7 +85,7 @@ class Spec(Struct, frozen=True):
     accept: tuple[str, ...] = ()  # checks that must hold for the task to be done, such as `command: make test`
     roots: tuple[str, ...] = ()  # of the folders its role may change only these; empty: all of them
     isolate: str = ""  # worktree | copy: it changes a folder of its own; empty: as its role says
-    host: str = ""  # where its worker runs; empty: on the engine's own machine
+    host: str = ""  # where its worker runs: a host, or `any`; empty: on the engine's own machine
     wu_id: str = ""
     lane: str = ""
     priority: str = "P2"
@@ -115,6 +115,7 @@ class Run(Struct, frozen=True, omit_defaults=True):
     boot_id: str = ""
     epoch: int = 0
     notes_begun: bool = False  # its worker notes in begun.json when a call begins that must not be made twice
+    host: str = ""  # on which it runs; empty: here
     schema: int = 1
 
 
@@ -228,6 +229,7 @@ class TaskView(Struct, frozen=True):
     claimed: bool = False  # its worker says that it is done, and the checks have not been run to the end
     acceptance: Acceptance | None = None  # of the end, else of the attempt before
     cap: str = ""  # as in Exit
+    host: str = ""  # as in Run
 
     @property
     def id(self) -> str:

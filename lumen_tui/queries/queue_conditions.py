@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from lumen_tui.model import agent, budget
 from lumen_tui.model.config import Config
+from lumen_tui.model.hosting import NO_HOSTS, HostBook, busy_hosts
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.queueing import QueueConditions, in_lanes
 from lumen_tui.model.roles import Role
@@ -18,6 +19,7 @@ from lumen_tui.storage import lease
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.hosts import book
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.pauses import read_kill
@@ -37,6 +39,7 @@ def queue_conditions(
     killed: str,
     paused: dict[str, str],
     now: float,
+    hosts: HostBook = NO_HOSTS,
 ) -> QueueConditions:
     """Return the conditions of one moment. `tasks` are those that are not archived."""
     begun = [view for view in tasks if view.status.alive and view.spec.role != agent.ROLE]
@@ -57,6 +60,7 @@ def queue_conditions(
         retired=tuple(retired),
         full=budget.blocked(book, config.budget, day) if costs else "",
         full_roles=full,
+        hosts=hosts._replace(busy=busy_hosts(begun)),
         next_day=budget.day_ends(now, config.budget.day_starts),
     )
 
@@ -83,6 +87,7 @@ def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float)
         book=ledger.book,
         killed=kill.words if kill else "",
         paused=pauses.in_force(layout, now),
+        hosts=book(layout),
         now=now,
     )
 

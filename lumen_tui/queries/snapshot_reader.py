@@ -40,6 +40,7 @@ from lumen_tui.store.memory.loop_records import recent_packets
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.relays import RelayIndex
 from lumen_tui.store.sessions.hook_events import ProgressMonitor
+from lumen_tui.store.settings import hosts
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_custom_tools, list_roles, python_files
 from lumen_tui.store.settings.themes import list_themes, theme_files
@@ -179,10 +180,10 @@ class SnapshotReader:
         self._machine: list[Problem] = []  # what is wrong with the program's files and the disk
         self._kill = Stamped(lambda: [layout.kill], lambda: _kill_words(layout))
         self._pause = Stamped(lambda: [layout.pause, layout.pauses], lambda: pauses.paused(layout))
+        self._hosts = Stamped(lambda: hosts.sources(layout), lambda: hosts.known_hosts(layout))
         self._pauses = Stamped(lambda: [layout.pauses], lambda: pauses.parts(layout))
         self._evolution = Stamped(lambda: _learnt_files(layout), lambda: learnt.evolution_summary(layout))
-        self._proposals = Proposals(layout)
-        self._relay = RelayIndex(layout)
+        self._proposals, self._relay = Proposals(layout), RelayIndex(layout)
         self._schedules = ScheduleIndex(layout)
         self._changes = OpenLists(layout)
         self.transitions = TransitionBook(layout)
@@ -223,7 +224,7 @@ class SnapshotReader:
             self._beat,
             self._wake,
             self._packets,
-            *(self._kill, self._pause, self._pauses, self._evolution),
+            *(self._kill, self._pause, self._pauses, self._evolution, self._hosts),
         ):
             part.refresh()
         self._approvals.refresh(now)
@@ -352,6 +353,7 @@ class SnapshotReader:
             book=self._ledger.book,
             killed=self._kill.value,
             paused=paused,
+            hosts=hosts.book(self.layout, self._hosts.value),
             now=now,
         )
 
@@ -400,6 +402,7 @@ class SnapshotReader:
             *self._themes.value[1],
             *mail.problems(self._mail.value, now),
             *self._work.problems,
+            *hosts.problems(self._hosts.value),
             *self.tasks.problems.values(),
         ]
         problems += [*self._ledger.problems, *self._relay.problems, *self._schedules.problems(self.config, now)]
@@ -422,6 +425,7 @@ class SnapshotReader:
             + self._themes.revision
             + self._mail.revision
             + self._pauses.revision
+            + self._hosts.revision
             + self._work.revision
             + self._archive.revision
             + len(self._machine),

@@ -8,17 +8,18 @@ import stat
 from lumen_tui.storage import files
 
 
-def make_folder(path: files.StrPath) -> None:
+def make_folder(path: files.StrPath, *, durable: bool = True) -> None:
     """Create a private folder (0700) durably, with missing parents; do nothing where it exists."""
     if os.path.isdir(path):
         return
     files.must_be_open(path)
     parent = files.parent(path)
     if not os.path.isdir(parent):
-        make_folder(parent)
+        make_folder(parent, durable=durable)
     try:
         os.mkdir(path, 0o700)
-        files.sync_folder(parent)
+        if durable:
+            files.sync_folder(parent)
     except FileExistsError as error:
         if not os.path.isdir(path):
             raise files.Refused(f"{path} is not a folder; move it away") from error

@@ -38,12 +38,14 @@ FOLDERS = (
     "accepted/definitions",
     "transcripts",
     "relay",
+    "hosts",
+    "hosts/authority",
     "index",
     "quarantine",
     "blocks",
     "blocks/texts",
 )
-_FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log")  # endings of what is no folder
+_FILES = (".toml", ".json", ".jsonl", ".md", ".lock", ".log", ".pem")  # endings of what is no folder
 DEMO_MARK = "demo.json"
 # The folder, and what may be in it before its first use: a checkout has that with the modes of git.
 _SEED = ("", "README.md", "lumen.toml", "evolved", "evolved/constitution.md")
@@ -60,6 +62,7 @@ _OWN_LOCKS = (
     "sessions",
     "traces",
     "trial",
+    "hosts",
 )  # empty files, held while something changes
 _OPEN_IT = "it and the folders above it must be open to you (chmod u+rwx)"
 
@@ -130,6 +133,13 @@ class Layout:
     def _name_controls(self, root: Path) -> None:
         self.capsules = root / "loops" / "capsules"
         self.operator_tokens = root / "operator-tokens.json"
+        self.hosts = hosts = root / "hosts"
+        self.host_registry = hosts / "hosts.json"
+        self.host_sightings = hosts / "seen.json"
+        self.host_authority = hosts / "authority"
+        self.engine_certificate = hosts / "engine.pem"
+        self.link_lock = hosts / "link.lock"
+        self.link_log = hosts / "link.log"
         self.access = root / "access.json"  # hashes of the tokens of other programs
         self.operators = root / "sessions" / "operators"
         self.rooms = root / "sessions" / "rooms"
@@ -256,11 +266,12 @@ class Layout:
             return f"there is no state folder at {self.root}: make one with `lumen-tui init --state {self.root}`"
         return f"nothing was kept in {self.root} yet: make it a state folder with `lumen-tui init --state {self.root}`"
 
-    def create(self) -> str:
+    def create(self, *, durable: bool = True) -> str:
         """Create the missing folders of the tree; return what was created as a sentence, or the empty string.
 
         A folder that becomes a state folder (the seed of a checkout, under any umask) is closed to others. A seed,
         recognised by its settings, was a state folder from the beginning for its user: its first use is not reported.
+        What is not `durable` may be gone with the machine: for a folder of which nothing is kept then.
         Raise StoreError, as for one that a later version wrote.
         """
         new = not self.exists()
@@ -277,7 +288,7 @@ class Layout:
             for name in _SEED:
                 directories.close_to_others(self.root / name)
         for name in FOLDERS:
-            directories.make_folder(self.root / name)
+            directories.make_folder(self.root / name, durable=durable)
         if not new or seed:
             return ""
         return (

@@ -12,7 +12,8 @@ _PLAIN = {
     "underscore": "_", "ampersand": "&", "percent_sign": "%", "apostrophe": "'",
     "left_parenthesis": "(", "right_parenthesis": ")",
     "less_than_sign": "<", "greater_than_sign": ">",
-    "semicolon": ";", "tilde": "~", "vertical_line": "|", "delete": "del", "f1": "F1", "f2": "F2", "f3": "F3",
+    "semicolon": ";", "backslash": "\\",
+    "tilde": "~", "vertical_line": "|", "delete": "del", "f1": "F1", "f2": "F2", "f3": "F3",
 }  # fmt: skip
 DIGITS = tuple("123456789")
 _ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}

@@ -85,6 +85,7 @@ COMMANDS: tuple[RoomCommand, ...] = (
     _c("settings", "comma", "settings", "The settings in force, which file says so and why; change one in place."),
     _c("charts", "percent_sign", "charts", "Charts of loops, spend, tokens, decay, roles and the queue over a span."),
     _c("schedules", "C", "schedules", "What is done by time, on changed files or on signals, and what became of it."),
+    _c("hosts", "backslash", "hosts", "The machines that do tasks: which are open, what runs where, what is wrong."),
     _c("changes", "V", "changes", "What tasks changed in folders of their own; accept, drop or edit it."),
     _c("log", "L", "log", "What the engine did."),
     _c("since", "at", "since", "What happened since you last looked; enter goes there."),

@@ -362,6 +362,19 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("schedules_remove", "delete", "remove", "Remove the schedule; what it made stays.", "remove", writes=True),
         _like("undo"),
     ),
+    "hosts": _on(
+        "hosts",
+        _s(
+            "hosts_cordon",
+            "P",
+            "cordon",
+            "Let no task begin there, or let them again.",
+            "cordon",
+            writes=True,
+        ),
+        _s("hosts_remove", "delete", "remove", "Forget the host; nothing may run there.", "remove", writes=True),
+        _like("undo"),
+    ),
     "output": _on("output", _like("copy", help="Copy the output.")),
     "filters": _on(
         "filters",

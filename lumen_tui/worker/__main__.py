@@ -20,7 +20,6 @@ if __name__ == "__main__":  # a signal that comes while the rest loads waits unt
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
 
 import ctypes  # noqa: E402
-import fcntl  # noqa: E402
 import time  # noqa: E402
 import traceback  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -30,7 +29,7 @@ import msgspec  # noqa: E402
 from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
-from lumen_tui.storage import files, integrity, locks  # noqa: E402
+from lumen_tui.storage import files, integrity  # noqa: E402
 from lumen_tui.store.tasks import claims, leases, task_records  # noqa: E402
 from lumen_tui.tools.base import Stopped, TaskParked  # noqa: E402
 from lumen_tui.tools.policy.fence import redactor  # noqa: E402
@@ -38,41 +37,15 @@ from lumen_tui.tools.sandbox import limits  # noqa: E402
 from lumen_tui.worker import claimed  # noqa: E402
 from lumen_tui.worker.closing import PutBack  # noqa: E402
 from lumen_tui.worker.engine_link import EngineLink  # noqa: E402
+from lumen_tui.worker.run_lock import NoLock, take_lock  # noqa: E402
 from lumen_tui.worker.task import CannotBegin, Task, read_attempt  # noqa: E402
 from lumen_tui.worker.world import Stopper, TaskTally, World  # noqa: E402
 
-LOCK_VARIABLE = "LUMEN_LOCK_FD"
 _PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _PR_SET_DUMPABLE = 4
 _ROUNDS = 20
 _PUT_BACK = "put back"  # a status for this process alone: the task has not ended
 PARKED = 3
-
-
-class NoLock(Exception):
-    """Another worker has this task, or the lock that was handed over is not one."""
-
-
-def take_lock(folder: Path, environ: dict[str, str]) -> int:
-    """Return the descriptor that holds run.lock: the inherited one, else a new one. Raises NoLock."""
-    path = folder / "run.lock"
-    inherited = environ.pop(LOCK_VARIABLE, "")
-    os.environ.pop(LOCK_VARIABLE, None)
-    if not inherited:
-        fd = locks.try_lock(path)
-        if fd is None:
-            raise NoLock(f"{path} is held: a worker is at this task already")
-        return fd
-    try:
-        fd = int(inherited)
-        os.set_inheritable(fd, False)
-        mine, there = os.fstat(fd), os.stat(path, follow_symlinks=False)
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ValueError, OSError) as error:
-        raise NoLock(f"{LOCK_VARIABLE}={inherited} does not hold {path}: {error}") from error
-    if (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino):
-        raise NoLock(f"{LOCK_VARIABLE}={inherited} is another file than {path}")
-    return fd
 
 
 def work(world: World, tally: TaskTally) -> tuple[str, str]:

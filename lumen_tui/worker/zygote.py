@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ import socket
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 import msgspec
@@ -22,12 +24,15 @@ import msgspec
 from lumen_tui.model import spawning
 from lumen_tui.providers.choose import preload
 from lumen_tui.storage import process
-from lumen_tui.worker import __main__ as worker
+from lumen_tui.worker.run_lock import LOCK_VARIABLE
 
 _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15  # prctl(2)
 _HELD_BACK = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _MOST_FDS = 1024  # far more than a zygote ever has open
 _FDS = 3  # that come with an order
+
+
+Program = Callable[[list[str]], int]
 
 
 class ZygoteServer:
@@ -73,13 +78,14 @@ class ZygoteServer:
         if not data:
             return False
         try:
-            self._fork(spawning.order(data), fds)
+            order = spawning.order(data)
+            self._fork(order, _main_of(order.program), fds)
         finally:
             for fd in fds:
                 os.close(fd)
         return True
 
-    def _fork(self, order: spawning.Order, fds: list[int]) -> None:
+    def _fork(self, order: spawning.Order, program: Program, fds: list[int]) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK)  # the child lets them in once it can act on them
         try:
             pid = os.fork()
@@ -87,11 +93,19 @@ class ZygoteServer:
             pid = -1
             send(self._channel, spawning.Born(order.number, why=f"no process could be made: {error.strerror}"))
         if pid == 0:
-            become_worker(order.folder, fds)
+            become_worker(order.folder, program, fds)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
         if pid > 0:
             self._children.add(pid)
             send(self._channel, spawning.Born(order.number, pid, process.start_ticks(pid)))
+
+
+def _main_of(program: str) -> Program:
+    """Return what a child runs; loaded here, so that the next child has it. The proxy is of a layer above this one."""
+    if program not in (spawning.WORKER, spawning.PROXY):
+        raise ValueError(f"{program} is no program of a zygote")
+    main: Program = importlib.import_module(program).main
+    return main
 
 
 def send(channel: socket.socket, record: msgspec.Struct) -> None:
@@ -102,7 +116,7 @@ def send(channel: socket.socket, record: msgspec.Struct) -> None:
         return
 
 
-def become_worker(folder: str, fds: list[int]) -> NoReturn:
+def become_worker(folder: str, program: Program, fds: list[int]) -> NoReturn:
     """Turn this process into a worker like one that was started cold; never returns."""
     code = 1
     try:
@@ -111,10 +125,10 @@ def become_worker(folder: str, fds: list[int]) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         lock = _take_over(*fds)
         os.chdir(folder)
-        os.environ[worker.LOCK_VARIABLE] = str(lock)
+        os.environ[LOCK_VARIABLE] = str(lock)
         _set_name("lumen-worker")
         gc.unfreeze()
-        code = worker.main([folder])
+        code = program([folder])
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:  # noqa: BLE001 - the edge of the process: nothing may get back into the zygote's loop
@@ -169,6 +183,7 @@ def main(arguments: list[str]) -> int:
     channel.set_inheritable(False)
     _set_name("lumen-zygote")
     preload(kind)
+    _main_of(spawning.WORKER)
     if threading.active_count() > 1:
         return 1  # a fork would take one thread along and leave the locks of the others held
     gc.collect()

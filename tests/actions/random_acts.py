@@ -18,13 +18,14 @@ from lumen_tui.model.approvals import SCOPES, Approval, call_hash
 from lumen_tui.model.chat import ChatLine
 from lumen_tui.model.evals import SUITE, EvalCase, Expectation, case_id
 from lumen_tui.model.evolution import DOMAIN, Observation, ObservationKind, Source, Trust
+from lumen_tui.model.hosting import HostEntry
 from lumen_tui.model.tasks import Exit
 from lumen_tui.model.toolservers import ServerTools, definition
 from lumen_tui.storage import files
 from lumen_tui.store import approvals
 from lumen_tui.store.evolution import candidates, evolved
 from lumen_tui.store.sessions import chats
-from lumen_tui.store.settings import toolservers
+from lumen_tui.store.settings import hosts, toolservers
 from lumen_tui.tools.isolation import living, records
 from tests.actions.conftest import ActionsFolder
 from tests.actions.test_importing import ISSUE, folder, issues
@@ -75,6 +76,10 @@ class Stage:
         )
         for number in range(2):
             self._keep("schedule", "schedule.add", name=f"look{number}", text="look", when="0 9 * * *", makes="wake")
+        for name in ("attic", "cellar"):
+            entry = HostEntry(name, times.iso(self.desk.now), "bo")
+            hosts.change(self.desk.store.layout, name, lambda _, entry=entry: entry)
+            self.known.setdefault("host", []).append(name)
         self._ask()
         self._learn()
         self._collect()
@@ -381,6 +386,10 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "tool.withdraw": lambda stage: {"name": stage.chance.choice(["small", "look_up"])},
     "relay.release": lambda stage: {"ids": stage.any("held")},
     "relay.drop": lambda stage: {"ids": stage.any("held")},
+    "host.cordon": lambda stage: {"name": stage.any("host"), "reason": stage.fresh("new disk")},
+    "host.drain": lambda stage: {"name": stage.any("host")},
+    "host.uncordon": lambda stage: {"name": stage.any("host")},
+    "host.remove": lambda stage: {"name": stage.any("host")},
 }  # fmt: skip
 
 
@@ -399,11 +408,11 @@ BACK = {
     "block.lock": "block.unlock", "relation.add": "relation.remove", "node.archive": "node.unarchive",
     "approval.allow_always": "approval.forget", "engine.pause": "engine.resume", "kill": "unkill",
     "block.rethink": "block.restore", "schedule.pause": "schedule.resume",
-    "chat.send": "chat.stop", "tool.accept": "tool.withdraw",
+    "chat.send": "chat.stop", "tool.accept": "tool.withdraw", "host.cordon": "host.uncordon",
 }  # fmt: skip
 _TAKES = {
     "role.rehire": ("name",), "wu.unblock": ("wu_id",), "wu.release": ("wu_id",), "block.unlock": ("name",),
-    "chat.stop": (), "schedule.resume": ("name",), "tool.withdraw": ("name",),
+    "chat.stop": (), "schedule.resume": ("name",), "tool.withdraw": ("name",), "host.uncordon": ("name",),
     "relation.remove": ("from_id", "to_id", "type"), "node.unarchive": ("node_ids",),
 }  # fmt: skip
 

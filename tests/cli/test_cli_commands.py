@@ -209,7 +209,7 @@ def test_every_command_has_help_with_an_example(here, capsys):
         "fact": "add", "constitution": "approve", "relay": "submit", "schedule": "add", "blocks": "append",
         "prompt": "show", "operator": "token", "question": "list", "changes": "accept",
         "af": "import", "attention": "list", "session": "end", "skills": "list", "tool": "accept", "access": "add",
-        "mail": "deliver", "evolve": "cases", "service": "install", "traces": "export",
+        "mail": "deliver", "evolve": "cases", "service": "install", "traces": "export", "hosts": "add",
     }  # fmt: skip
     for command in COMMANDS:
         words = [command, *([groups[command]] if command in groups else [])]

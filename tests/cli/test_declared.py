@@ -95,6 +95,7 @@ NO_REQUEST = {
     ("mcp",),
     ("serve",),
     ("acp",),
+    ("host",),
 }
 
 

@@ -22,8 +22,9 @@ from distributed.protocol.serialize import ToPickle
 
 from lumen_tui.hosts.certificates import BadCertificate, Credentials
 from lumen_tui.hosts.dask_link import DaskWay, NoHost, join, security_of, start_scheduler
+from lumen_tui.hosts.messages import Begin, Describe, Look
 from lumen_tui.hosts.remote_task import HostFolder
-from lumen_tui.hosts.service import Begin, Describe, HostCaller, HostService, Look
+from lumen_tui.hosts.service import HostCaller, HostService
 from lumen_tui.storage.clock import SystemClock
 
 

@@ -10,10 +10,11 @@ import pytest
 from lumen_kills import killed_before, state_calls
 from lumen_remote import sent_home
 
-from lumen_tui.hosts.copying import BadFrame, Copier, last_seq
+from lumen_tui.hosts.copying import BadFrame, Copier
 from lumen_tui.hosts.gathering import Gatherer
 from lumen_tui.hosts.spool import PIECE, Spool
 from lumen_tui.model.frames import JOURNALS, RECORDS, TRANSCRIPT, Frame, may_be_given
+from lumen_tui.store.tasks import homes
 
 STEPS = 12
 
@@ -137,7 +138,7 @@ def test_a_proxy_killed_before_any_of_its_writes_takes_everything_in_once(attemp
         assert killed_before(point, attempt.home, attempt.fetch)
         attempt.fetch()
         assert sent_home(attempt.home) == sent_home(attempt.folder)
-        assert last_seq(attempt.home, 1) == len(attempt.numbers())
+        assert homes.last_seq(attempt.home, 1) == len(attempt.numbers())
 
 
 def test_a_torn_frame_was_sent_to_nobody_and_its_number_is_given_again(attempt):

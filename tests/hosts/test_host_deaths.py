@@ -22,7 +22,8 @@ pytest.importorskip("distributed", reason="hosts need the extra of that name: pi
 
 from lumen_tui.hosts.certificates import BadCertificate
 from lumen_tui.hosts.dask_link import DaskWay, NoHost
-from lumen_tui.hosts.service import Begin, Demand, Describe, HostAnswer, HostCaller, Look
+from lumen_tui.hosts.messages import Begin, Demand, Describe, HostAnswer, Look
+from lumen_tui.hosts.service import HostCaller
 from lumen_tui.hosts.task_link import TaskLink
 from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.storage import process

@@ -13,8 +13,9 @@ from lumen_remote import sent_home
 
 from lumen_tui import __version__
 from lumen_tui.hosts.certificates import HOST, BadCertificate, Credentials
+from lumen_tui.hosts.messages import Begin, Describe, End, HostRequest, Look, Tell
 from lumen_tui.hosts.remote_task import HostFolder
-from lumen_tui.hosts.service import Begin, Describe, End, HostCaller, HostRequest, HostService, Look, Tell
+from lumen_tui.hosts.service import HostCaller, HostService
 from lumen_tui.model.frames import HostOrder
 from lumen_tui.model.tasks import Run
 from lumen_tui.storage.clock import SystemClock

@@ -61,6 +61,7 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "lease.json",
         "home.json",
         "late.<attempt>.jsonl",
+        "proxy.log",
         "put-back.json",
         "deposit.json",
         "sleep.json",

@@ -46,6 +46,7 @@ _LATER = (
     "timeout_seconds",
     "steps",
     "isolate",
+    "host",
 )  # while it waits
 _SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Set
 
+from msgspec import structs
+
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.execution import BackendPlacement, LocalBackend, StartOrder
+from lumen_tui.engine.supervisor.execution import BackendPlacement, HostBackend, LocalBackend, StartOrder
 from lumen_tui.engine.wakeups import Wakeups
 from lumen_tui.model import agent
 from lumen_tui.model.config import Config, ModelsConfig
@@ -19,6 +21,7 @@ from lumen_tui.model.tasks import Run, Status, TaskView
 from lumen_tui.providers.choose import endpoints_of, key_names, kind_of
 from lumen_tui.providers.errors import KEY
 from lumen_tui.storage import files
+from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
@@ -62,6 +65,7 @@ class Dispatcher:
         *,
         epoch: int,
         refusal: Callable[[str], str],
+        clock: Clock,
     ) -> None:
         """Start no task of a role for which `refusal` gives a reason."""
         self._store = store
@@ -73,7 +77,7 @@ class Dispatcher:
         self.paused = Pauses()  # no task of these roles starts, and none that needs these providers
         self.wakeups = Wakeups(store.layout)
         self.local = LocalBackend(store.layout.engine_log, self.wakeups.watch_fd)
-        self.placement = BackendPlacement(self.local)
+        self.placement = BackendPlacement(self.local, HostBackend(store.layout, clock, self.local))
         self.provider = "offline"
         self.models = ModelsConfig()
         self.held_back = refusal
@@ -103,7 +107,8 @@ class Dispatcher:
         return any(backend.has_ended() for backend in self.placement.all())
 
     def reap(self) -> None:
-        """Take in which workers have ended, and how."""
+        """Take in which workers have ended, and how; see that hosts can be reached where there are some."""
+        self.placement.hosts.keep_link()
         for backend in self.placement.all():
             self._codes |= backend.reap()
 
@@ -138,21 +143,24 @@ class Dispatcher:
     def start_next(self, config: Config, now: float) -> list[str]:
         """Start what may start; returns the ids. Queued tasks may have been edited: the next few are read again."""
         alive = [view for view in self._index.begun() if view.status.alive and view.spec.role != agent.ROLE]
-        free = config.workers.limit - len(alive)
+        free = config.workers.limit - sum(not view.spec.host for view in alive)
         started: list[str] = []
-        if free <= 0 or not self._index.queued():
+        if not self._index.queued():
             return started
         self._index.refresh(now, {}, only={view.id for view in self._index.queued()[: config.workers.limit]})
         by_role = [view.spec.role for view in alive]
         for view in self._index.queued():
-            if len(started) >= free:
-                break
+            if free <= 0 and not view.spec.host:
+                continue
             if not view.claimed and lane_full(view, in_lanes(alive), config.lanes):
                 continue
-            if self._start(view, by_role, now):
-                started.append(view.id)
-                by_role.append(view.spec.role)
-                alive.append(view)
+            where = self.placement.where(view, alive)
+            if where is None or not self._start(view, by_role, where, now):
+                continue
+            free -= not where
+            started.append(view.id)
+            by_role.append(view.spec.role)
+            alive.append(structs.replace(view, host=where))
         return started
 
     def start_loop(self, task_id: str, now: float) -> bool:
@@ -163,15 +171,15 @@ class Dispatcher:
         role = role_or_reason(self._store.layout, view.spec.role)
         if isinstance(role, Role) and self.closed(role, view.spec.model):
             return False
-        return view.spec.role not in self.paused.roles and self._launch(view, now)
+        return view.spec.role not in self.paused.roles and self.launch(view, "", now)
 
-    def _start(self, view: TaskView, by_role: list[str], now: float) -> bool:
+    def _start(self, view: TaskView, by_role: list[str], where: str, now: float) -> bool:
         if view.spec.role == agent.ROLE:
             return False  # the loop starts it
         if self._store.layout.retired_role(view.spec.role).exists():
             return False  # fired: its tasks wait until it is hired again, or until they are cancelled
         if view.claimed:
-            return view.spec.role not in self.paused.roles and self._check(view, now)
+            return view.spec.role not in self.paused.roles and self._check(view, where, now)
         if self.held_back(view.spec.role) or view.spec.role in self.paused.roles:
             return False
         role = role_or_reason(self._store.layout, view.spec.role)
@@ -185,13 +193,13 @@ class Dispatcher:
             return False
         if view.waits_for or 0 < role.limits.at_once <= by_role.count(view.spec.role):
             return False
-        return self._launch(view, now)
+        return self.launch(view, where, now)
 
-    def _check(self, view: TaskView, now: float) -> bool:
+    def _check(self, view: TaskView, where: str, now: float) -> bool:
         """Start the process that checks what a worker claims; one that keeps dying proves nothing, and is given up."""
         began = self._checks.get(view.id, 0)
         if began < _MOST_CHECKS:
-            started = self._launch(view, now)
+            started = self.launch(view, where, now)
             self._checks[view.id] = began + started
             return started
         how = self.ended_how(view.id)
@@ -207,15 +215,17 @@ class Dispatcher:
         tier = role.tier if isinstance(role, Role) else ""
         return key_names(self.provider, self.models, role=spec.role, tier=tier, model=spec.model)
 
-    def _launch(self, view: TaskView, now: float) -> bool:
+    def launch(self, view: TaskView, where: str, now: float, kind: str = "") -> bool:
+        """Start the worker of a task here, or on the host `where`; `kind` is the event, where it is not a first start.
+
+        Return whether it was started.
+        """
         if is_killed(self._store.layout):
             return False  # since the beat began: an engine may be held up at any point of one
-        backend = self.placement.backend_of(view.spec)
-        if backend is None:
-            return False
-        order = StartOrder(view.id, self._store.layout.task(view.id), self._keys(view), self._epoch, now)
+        keys = () if where else self._keys(view)
+        order = StartOrder(view.id, self._store.layout.task(view.id), keys, self._epoch, now, where)
         try:
-            started = backend.start(order)
+            started = self.placement.backend_of(view.spec).start(order)
         except workers.NoProcess as error:
             self._log.add("not_started", f"no process for a worker: {error}; it is tried again", now, task_id=view.id)
             return False
@@ -224,8 +234,10 @@ class Dispatcher:
         self._codes.pop(view.id, None)
         self.wakeups.watch_process(view.id, started.leader)
         self._index.expect(view.id)
-        kind = "check_started" if view.claimed else "task_started"
-        self._log.add(kind, f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=started.pid)
+        self.placement.hosts.note_unit(view.spec.wu_id, where)
+        kind = kind or ("check_started" if view.claimed else "task_started")
+        at = {"host": where} if where else {}
+        self._log.add(kind, f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=started.pid, **at)
         return True
 
     def give_up(self, view: TaskView, status: str, reason: str, now: float) -> None:

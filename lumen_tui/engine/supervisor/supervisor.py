@@ -24,7 +24,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.repair import sweep
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit.dismissals import Dismissals
-from lumen_tui.store.tasks import claims, family, pauses, task_files, task_records
+from lumen_tui.store.tasks import claims, family, homes, pauses, task_files, task_records
 from lumen_tui.store.tasks.liveness import died_waiting, waited
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import has_worker, read_json, repeatable
@@ -67,7 +67,7 @@ class TaskSupervisor:
         self._remembers = -1  # the revision of the index whose tasks alone are remembered
         self._met: dict[Attempt, float] = {}  # task and attempt -> awake time when this engine first saw it
         self.index = TaskIndex(store.layout, at_once=_AT_ONCE)
-        self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch, refusal=refusal)
+        self.dispatcher = Dispatcher(store, log, self.index, epoch=epoch, refusal=refusal, clock=clock)
         self._settler = Settler(store.layout, log)
         self.dispatcher.watch_fd(self._settler.fileno())
         self._ending: dict[str, asyncio.Task[None]] = {}
@@ -149,12 +149,20 @@ class TaskSupervisor:
         if stop := task_records.read_stop(folder):
             task_records.write_exit(folder, view.id, stop.status, stop.reason, attempt=view.attempt, now=now)
             return
-        how = self.dispatcher.ended_how(view.id)
+        home = homes.read(folder, view.attempt) if view.host else None
+        if view.host and not (home and home.over):
+            supervised.lost.remove(view.id)
+            # Its proxy has gone, which says nothing of the worker there.
+            self.dispatcher.launch(view, view.host, now, kind="found_again")
+            return
+        how = home.over if home else self.dispatcher.ended_how(view.id)
         how = f": {how}" if how else ""
         self._restart_limiter.note(view.spec.role, self.config.workers, running=self._clock.running(), now=now)
         lost = view.attempt - died_waiting(folder) - len(claims.refuted(folder))
         again = lost <= self.config.workers.retries and not agent.turn_of(view.id)
-        repeatable = steps.goes_on(folder, view.spec) or self._repeatable(view.spec.role, folder, view.attempt)
+        known = home is None or home.whole  # else a host has gone, and what it had begun last is known to nobody
+        goes_on = known and steps.goes_on(folder, view.spec)
+        repeatable = goes_on or self._repeatable(view.spec.role, folder, view.attempt, known=known)
         if again and repeatable:
             workers.keep_attempt(folder, view.attempt)
             text = f"attempt {view.attempt} ended without a word{how}; trying again"
@@ -165,10 +173,12 @@ class TaskSupervisor:
             task_records.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
             self._log.add("lost", reason, now, task_id=view.id)
 
-    def _repeatable(self, role_name: str, folder: Path, attempt: int) -> bool:
-        """Return whether a task may run twice: its role changes nothing, or it has changed nothing yet."""
+    def _repeatable(self, role_name: str, folder: Path, attempt: int, *, known: bool) -> bool:
+        """Return whether a task may run twice: its role changes nothing, or it is known to have changed nothing yet."""
         role = role_or_reason(self._store.layout, role_name)
-        return isinstance(role, Role) and repeatable(role, folder, attempt)
+        if not isinstance(role, Role) or not (known or (not role.write and role.shell != "any")):
+            return False
+        return repeatable(role, folder, attempt)
 
     def _collect(self, view: TaskView, supervised: SupervisionResult, now: float) -> None:
         """Take a result in exactly once, then archive it. A failed task stays until a person has dealt with it."""

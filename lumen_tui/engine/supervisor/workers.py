@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.engine.supervisor.zygote import ZygoteClient, ZygoteGone
+from lumen_tui.model.spawning import PROXY, WORKER
 from lumen_tui.model.tasks import Run, StopRequest
 from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files, locks, process
@@ -58,12 +59,23 @@ class NoProcess(Exception):
     """The system gives no process now: the task waits."""
 
 
+_PROXY_LOG = "proxy.log"  # worker.log is then a copy of the one there
+
+
 def start(
-    folder: Path, *, env: dict[str, str], kind: str, epoch: int, now: float, zygote: ZygoteClient | None = None
+    folder: Path,
+    *,
+    env: dict[str, str],
+    kind: str,
+    epoch: int,
+    now: float,
+    zygote: ZygoteClient | None = None,
+    host: str = "",
 ) -> Started | None:
     """Start a worker on the task in `folder`; None where one is alive already. NoProcess.
 
-    `kind` is the kind of provider (see providers.preload) that a zygote must have at hand to be of use.
+    `kind` is the kind of provider (see providers.preload) that a zygote must have at hand to be of use. With `host` it
+    is the proxy of a worker there; what that notes in begun.json may be lost with the host.
     run.json is durable before the process exists: a crash between the two leaves a task that is seen as lost
     and tried again, never one that runs twice.
     """
@@ -74,9 +86,10 @@ def start(
     try:
         earlier = read_json(folder / "run.json", Run)  # there where the attempt ended, and is checked now
         began = earlier.started_at if earlier else iso(now)
-        run = Run(attempt=next_attempt(folder), started_at=began, epoch=epoch, notes_begun=True)
+        run = Run(attempt=next_attempt(folder), started_at=began, epoch=epoch, notes_begun=True, host=host)
         files.replace(folder / "run.json", msgspec.json.encode(run))
-        started = _launch(folder, held, env, zygote if zygote and zygote.usable(kind) else None)
+        program = PROXY if host else WORKER
+        started = _launch(folder, held, env, program, zygote if zygote and zygote.usable(kind) else None)
         started.leader = me = process.identify(started.pid)
         run = msgspec.structs.replace(run, pid=me.pid, start_ticks=me.start_ticks, boot_id=me.boot_id)
         files.replace(folder / "run.json", msgspec.json.encode(run))
@@ -90,21 +103,23 @@ def start(
     return started
 
 
-def _launch(folder: Path, held: list[int], env: dict[str, str], zygote: ZygoteClient | None) -> Started:
+def _launch(folder: Path, held: list[int], env: dict[str, str], program: str, zygote: ZygoteClient | None) -> Started:
     """Start warm if possible, else cold. `held` is the list of the one descriptor that holds the lock."""
-    log = files.open_append(folder / "worker.log")
+    log = files.open_append(folder / (_PROXY_LOG if program == PROXY else "worker.log"))
     try:
-        if zygote is not None and (started := _warm(folder, held, log, env, zygote)):
+        if zygote is not None and (started := _warm(folder, held, log, env, program, zygote)):
             return started
-        return _cold(folder, held[0], log, env)
+        return _cold(folder, held[0], log, env, program)
     finally:
         os.close(log)
 
 
-def _warm(folder: Path, held: list[int], log: int, env: dict[str, str], zygote: ZygoteClient) -> Started | None:
+def _warm(
+    folder: Path, held: list[int], log: int, env: dict[str, str], program: str, zygote: ZygoteClient
+) -> Started | None:
     """Fork a worker from the zygote; None if there is none and none can come of it any more."""
     try:
-        born = zygote.start(folder, held[0], log, env)
+        born = zygote.start(folder, held[0], log, env, program)
     except ZygoteGone:
         return _after_failure(folder, held)
     except OSError:
@@ -122,10 +137,10 @@ def _after_failure(folder: Path, held: list[int]) -> Started | None:
     return None
 
 
-def _cold(folder: Path, lock: int, log: int, env: dict[str, str]) -> Started:
+def _cold(folder: Path, lock: int, log: int, env: dict[str, str], program: str) -> Started:
     try:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "lumen_tui.worker", str(folder)],
+            [sys.executable, "-P", "-m", program.removesuffix(".__main__"), str(folder)],
             cwd=folder,
             env=env | {"LUMEN_LOCK_FD": str(lock)},
             stdin=subprocess.DEVNULL,

@@ -21,7 +21,9 @@ from lumen_tui.model import spawning
 from lumen_tui.storage import files
 
 _PATIENCE = 2.0  # seconds for an answer; one that takes longer is stopped or starved, and is ended
-PACKAGES = ("", "model", "storage", "store", "queries", "tools", "providers", "actions", "worker")  # a worker's
+PACKAGES = (  # of a worker, and of a proxy
+    *("", "model", "storage", "store", "queries", "tools", "providers", "actions", "worker", "engine", "hosts"),
+)
 _CODE = Path(lumen_tui.__file__).parent
 
 
@@ -104,10 +106,10 @@ class ZygoteClient:
             self.retire()
         return self._channel is not None and self._ready is not None
 
-    def start(self, folder: Path, lock: int, log: int, env: dict[str, str]) -> spawning.Born:
+    def start(self, folder: Path, lock: int, log: int, env: dict[str, str], program: str) -> spawning.Born:
         """Fork a worker. ZygoteGone where no answer came: the zygote is dead then."""
         self._orders += 1
-        packet = msgspec.json.encode(spawning.Order(self._orders, str(folder)))
+        packet = msgspec.json.encode(spawning.Order(self._orders, str(folder), program))
         secrets = _pipe_with(msgspec.json.encode(env))
         try:
             assert self._channel is not None  # noqa: S101 - usable() said so

@@ -20,7 +20,7 @@ from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Pause
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Exit, Parked, Run, Spec, Status, StopRequest, TaskEvent, TaskView, TaskWait, Usage
-from lumen_tui.model.text import safe
+from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.times import iso
 from lumen_tui.storage import backwards, files, locks
 from lumen_tui.storage.line_access import split_lines
@@ -159,6 +159,7 @@ def make_view(task: TaskFiles, status: Status, *, archived: bool = False, reason
         claimed=task.claimed and ended is None,
         acceptance=ended.acceptance if ended else None,
         cap=ended.cap if ended else "",
+        host=one_line(run.host, 64) if run else "",
     )
 
 

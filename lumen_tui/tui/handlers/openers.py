@@ -96,6 +96,13 @@ class OpenersHandler(Handler):
         roles = [role.name for role in self.snapshot.roles if role.name != agent.ROLE]
         host.push_screen(SchedulesScreen(host.port, host.clock(), read, roles, self.refusal))
 
+    def do_hosts(self) -> None:
+        from lumen_tui.queries.host_views import view_reader
+        from lumen_tui.tui.screens.hosts import HostsScreen
+
+        host = self.host
+        host.push_screen(HostsScreen(host.port, host.clock(), view_reader(self.layout, host.clock), self.refusal))
+
     def do_search(self) -> None:
         from lumen_tui.queries.search.search import Searcher
         from lumen_tui.tui.screens.search import SearchScreen

@@ -11,9 +11,17 @@ from lumen_tree import long_walk
 from lumen_until import until
 
 from lumen_tui.engine.supervisor import workers
-from lumen_tui.engine.supervisor.execution import BackendPlacement, ExecutionBackend, LocalBackend, StartOrder
+from lumen_tui.engine.supervisor.execution import (
+    BackendPlacement,
+    ExecutionBackend,
+    HostBackend,
+    LocalBackend,
+    StartOrder,
+)
+from lumen_tui.model.hosting import HostEntry, HostWait
 from lumen_tui.model.queueing import NOTHING_KNOWN, waits, why
 from lumen_tui.storage import files
+from lumen_tui.store.settings import hosts
 from lumen_tui.store.tasks import task_files
 
 
@@ -25,13 +33,17 @@ def sent_to(world, task_id: str, host: str) -> Path:
     return folder
 
 
-class ColdBackend:
+class ColdBackend(HostBackend):
     """Another place, on this machine: every worker starts cold, and the order is noted."""
 
-    def __init__(self) -> None:
+    def __init__(self, world) -> None:
+        super().__init__(world.layout, world.clock, world.engine().supervisor.dispatcher.local)
         self.orders: list[StartOrder] = []
         self.children: dict[str, workers.Started] = {}
         self.closed = False
+
+    def place(self, view, alive) -> HostWait:
+        return HostWait("attic")
 
     def start(self, order: StartOrder) -> workers.Started | None:
         self.orders.append(order)
@@ -62,9 +74,9 @@ class ColdBackend:
 
 
 def with_attic(world) -> ColdBackend:
-    attic = ColdBackend()
+    attic = ColdBackend(world)
     dispatcher = world.engine().supervisor.dispatcher
-    dispatcher.placement = BackendPlacement(dispatcher.local, {"attic": attic})
+    dispatcher.placement = BackendPlacement(dispatcher.local, attic)
     return attic
 
 
@@ -115,6 +127,7 @@ async def test_a_worker_of_another_backend_that_is_killed_is_lost_with_its_signa
 
 
 async def test_a_task_for_another_place_that_is_tried_again_stays_there(world):
+    hosts.change(world.layout, "attic", lambda _: HostEntry("attic", "", "ann"))
     task_id = world.task()
     sent_to(world, task_id, "attic")
     world.engine().supervisor.dispatcher.give_up(

@@ -43,7 +43,7 @@ MEANINGS = {
     "H": ("history", {"packets", "history", "versions"}),
     "K": ("keep as it is", {"pin", "unpin", "lock"}),
     "M": ("message a worker", {"message"}),
-    "P": ("pause", {"pause", "pause/resume", "block"}),
+    "P": ("pause", {"pause", "pause/resume", "block", "cordon"}),
     "R": ("again", {"retry", "rehire"}),
     "Y": ("copy", {"copy", "copy result"}),
     "Z": ("put what is recorded to the rules again", {"replay", "trials"}),
