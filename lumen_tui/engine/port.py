@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.engine.events import recent_events
 from lumen_tui.model import ids, lineage
 from lumen_tui.model.analytics import TaskStatistics
 from lumen_tui.model.approvals import Approval
@@ -20,13 +19,11 @@ from lumen_tui.model.lineage import Trace
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.records import Alike, AuditEntry, DiscoveryRow, Node, NodeRow, node_of
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.skills import read_in
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.steering import Steer
 from lumen_tui.model.task_cost import NOTHING_SPENT, TaskCost
 from lumen_tui.model.tasks import TaskEvent, TaskView
 from lumen_tui.model.text import one_line, safe
-from lumen_tui.queries.lineage.provenance import provenance
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import files, origin, process, schema
@@ -186,6 +183,8 @@ class RemotePort:
             messages = tuple(steers.read(folder))
             if folder.exists():
                 break  # else it was archived meanwhile, and what was read is not all
+        from lumen_tui.model.skills import read_in
+
         cost = costs(self._store.layout, [view], self._clock.now())[view.id]
         return TaskDetail(
             view=view,
@@ -198,6 +197,8 @@ class RemotePort:
         )
 
     def events(self, limit: int) -> list[EngineEvent]:
+        from lumen_tui.engine.events import recent_events  # it knows the providers
+
         return recent_events(self._store, limit)
 
     def node(self, node_id: str) -> Node:
@@ -207,6 +208,8 @@ class RemotePort:
         return node_of(match[1])
 
     def provenance(self, node_id: str) -> tuple[str, ...]:
+        from lumen_tui.queries.lineage.provenance import provenance
+
         try:
             tree = provenance(self._store, node_id)
         except LookupError as error:
