@@ -42,7 +42,7 @@ async def _once(session: Session, text: str, *, as_json: bool) -> int:
     stop.listen()
     message = session.perform(SendChat(text=text)).target
     async with driving(session.root, chat=True) as driver:
-        turn = await _Turn(session, stop, driver, quiet=as_json).answered(message)
+        turn = await _FollowedTurn(session, stop, driver, quiet=as_json).answered(message)
     if as_json and turn is not None:
         document(facts(session, turn))
     if stop.number:
@@ -68,7 +68,7 @@ def facts(session: Session, turn: Turn) -> dict[str, object]:
     }
 
 
-class _Turn:
+class _FollowedTurn:
     """Follows the turn that answers a message, and prints what comes."""
 
     def __init__(self, session: Session, stop: StopSignals, driver: Driver, *, quiet: bool = False) -> None:
@@ -279,6 +279,6 @@ async def _say(session: Session, stop: StopSignals, driver: Driver, lines: _Line
             talk(_HELP)
         elif text:
             message = session.perform(SendChat(text=text)).target
-            await _Turn(session, stop, driver).answered(message, _Asks(session, lines))
+            await _FollowedTurn(session, stop, driver).answered(message, _Asks(session, lines))
     except ActionError as error:
         talk(f"lumen-tui: {error}")

@@ -23,7 +23,7 @@ class Share(Struct, frozen=True):
     amount: Amount
 
 
-class Held(Struct, frozen=True):
+class ReportedCall(Struct, frozen=True):
     """A call that is being made, or one that waits for room (then with the reason)."""
 
     task: str
@@ -62,9 +62,9 @@ class SpendReport(Struct, frozen=True):
     hour: Amount  # the pace: what the last 60 minutes cost
     reached_at: float  # at the pace of the last hour; 0 for never
     reached_at_day_pace: float  # at the pace of the last 24 hours
-    held: tuple[Held, ...]
-    waiting: tuple[Held, ...]
-    unknown: tuple[Held, ...]  # counted in full, because the worker ended before it told the cost
+    held: tuple[ReportedCall, ...]
+    waiting: tuple[ReportedCall, ...]
+    unknown: tuple[ReportedCall, ...]  # counted in full, because the worker ended before it told the cost
     grants: tuple[Grant, ...]
     warned: str = ""
     full: str = ""
@@ -123,9 +123,9 @@ def _shares(book: Book, day: str, kind: str) -> tuple[Share, ...]:
     return tuple(sorted(shares, key=lambda share: (-share.amount.usd, -share.amount.tokens, share.name)))
 
 
-def _held(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
+def _held(entries: Iterable[LedgerEntry]) -> tuple[ReportedCall, ...]:
     return tuple(
-        Held(
+        ReportedCall(
             one_line(entry.task, 64),
             one_line(entry.role, 64),
             one_line(entry.model, 100),

@@ -30,7 +30,7 @@ from lumen_tui.model.themes import LUMEN, PLAIN
 from lumen_tui.storage import integrity
 from lumen_tui.tui import first_paint, theme
 from lumen_tui.tui.bell import TerminalMouth
-from lumen_tui.tui.bridge import Bridge, Refusal
+from lumen_tui.tui.bridge import ActionRefusal, Bridge
 from lumen_tui.tui.command_log import CommandLog
 from lumen_tui.tui.host import Host, RoomView, VerdictAsker, nothing, say_on
 from lumen_tui.tui.kit.keys import key_of, keys_of
@@ -280,7 +280,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self,
         request: Request,
         then: Callable[[Done], None] | None = None,
-        otherwise: Callable[[Refusal], None] | None = None,
+        otherwise: Callable[[ActionRefusal], None] | None = None,
     ) -> None:
         """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not.
 
@@ -288,11 +288,11 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         """
         release = _hold_keys(self) if isinstance(request, (Undo, Redo)) else nothing
 
-        def answer(done: Done | None, why: Refusal) -> None:
+        def answer(done: Done | None, why: ActionRefusal) -> None:
             tell(done, why)
             release()
 
-        def tell(done: Done | None, why: Refusal) -> None:
+        def tell(done: Done | None, why: ActionRefusal) -> None:
             self.command_log.did(request, self.clock(), done.summary if done else why, failed=done is None)
             if done is None:
                 self.room.say(why, bad=True)

@@ -24,7 +24,7 @@ from lumen_tui.tui.panes.base import PanedRoom, PaneFrame
 from lumen_tui.tui.room_command import RoomCommand
 
 if TYPE_CHECKING:
-    from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
+    from lumen_tui.tui.screens.approval_answer import AnswerSender, NeedsHost
     from lumen_tui.tui.screens.need_verbs import NeedVerbs
 
 MOST = 3  # rows; the list of needs has all of them
@@ -118,7 +118,7 @@ class NeedsBand(Scoped, PaneFrame):
         self._view = BandRows(self)
         self._list: LineList[Attention] = LineList(self._view)
         self._shown: tuple[Attention, ...] = ()
-        self.answers: Answers | None = None
+        self.answers: AnswerSender | None = None
         self.needs_host: NeedsHost | None = None
         self._verbs: NeedVerbs | None = None
 
@@ -197,11 +197,11 @@ class NeedsBand(Scoped, PaneFrame):
 
     def _prepare(self) -> None:
         if self._verbs is None:
-            from lumen_tui.tui.screens.approval_answer import Answers  # only where somebody answers
+            from lumen_tui.tui.screens.approval_answer import AnswerSender  # only where somebody answers
             from lumen_tui.tui.screens.need_verbs import NeedVerbs
 
             self.needs_host = self._host()
-            self.answers = Answers(self, self.needs_host, self.moved)
+            self.answers = AnswerSender(self, self.needs_host, self.moved)
             self._verbs = NeedVerbs(self)
 
     def offered(self) -> list[RoomCommand]:

@@ -26,18 +26,18 @@ _BURST = 0.5  # seconds that answers wait for those of what was asked for right 
 _FIRST_FRAME = 1.0  # seconds that the reading of a large folder waits for it at most
 
 
-class Refusal(str):
+class ActionRefusal(str):
     """Why an action was not carried out, for people; `reason` leaves out what could be done instead."""
 
     reason: str
 
-    def __new__(cls, text: str, reason: str = "") -> Refusal:
+    def __new__(cls, text: str, reason: str = "") -> ActionRefusal:
         refusal = super().__new__(cls, text)
         refusal.reason = reason or text
         return refusal
 
 
-Answer = Callable[[Done | None, Refusal], None]  # what was done, or why not
+Answer = Callable[[Done | None, ActionRefusal], None]  # what was done, or why not
 
 
 class _Asked(NamedTuple):
@@ -102,7 +102,7 @@ class Bridge:
     def submit(self, request: Request, answer: Answer) -> None:
         """Carry out one action soon; `answer` is called in the event loop, where this is called as well."""
 
-        def answered(done: Done | None, refusal: Refusal) -> None:
+        def answered(done: Done | None, refusal: ActionRefusal) -> None:
             self._unanswered -= 1
             answer(done, refusal)
 
@@ -157,7 +157,7 @@ class Bridge:
         while (asked := self._asked.get()) is not None:
             self._busy = True
             if refused and asked.behind and isinstance(asked.request, Undo):
-                done, refusal = None, Refusal("nothing was undone: what was typed before it could not be done")
+                done, refusal = None, ActionRefusal("nothing was undone: what was typed before it could not be done")
             else:
                 done, refusal = carry_out(self._port, asked.request)
             self._busy, refused = False, done is None
@@ -186,15 +186,15 @@ class Bridge:
             self._stop.set()  # the event loop is gone, and so is the room
 
 
-def carry_out(port: Port, request: Request) -> tuple[Done | None, Refusal]:
+def carry_out(port: Port, request: Request) -> tuple[Done | None, ActionRefusal]:
     """Return what one action did, or why it could not be carried out. Touches the disk."""
     try:
-        return port.submit(request), Refusal("")
+        return port.submit(request), ActionRefusal("")
     except ActionError as error:
         near = f" (perhaps {', '.join(error.candidates[:3])})" if error.candidates else ""
-        return None, Refusal(f"{error}{near}", error.reason)
+        return None, ActionRefusal(f"{error}{near}", error.reason)
     except Exception as error:  # noqa: BLE001 - the edge of the room: a full disk is reported, not fatal
-        return None, Refusal(integrity.program_replaced() or reason_first(request.verb, str(error)))
+        return None, ActionRefusal(integrity.program_replaced() or reason_first(request.verb, str(error)))
 
 
 def reason_first(verb: str, text: str) -> str:

@@ -31,7 +31,7 @@ from lumen_tui.tui.panes.base import Pane, PanedRoom
 from lumen_tui.tui.panes.units import UnitsStrip
 from lumen_tui.tui.room_command import DECAY, DISCOVERIES, EVERYWHERE, LOOP, ROWS, SIGNALS, WAKE, WORKERS, RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
-from lumen_tui.tui.shares import EMPTY, LEAST, Settled, Want, shares
+from lumen_tui.tui.shares import EMPTY, LEAST, SteadyRows, Want, shares
 from lumen_tui.tui.theme import Appearance
 
 # What a narrow window can do without, the first one first. The pane's own commands and the help stay longest.
@@ -232,7 +232,7 @@ class Columns:
     ) -> None:
         """`patience`: seconds for which a pane keeps lines that it does not need any more."""
         self._room, self._screen, self._band, self._units, self._host = room, screen, band, units, host
-        self._needed = Settled(patience)
+        self._needed = SteadyRows(patience)
         self.around = AROUND  # lines above and below all of them
         self._layout = RoomLayout()
         self._moved: dict[str, int] = {}

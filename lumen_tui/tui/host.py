@@ -18,7 +18,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.digest import Digest
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.tui.bridge import Refusal
+from lumen_tui.tui.bridge import ActionRefusal
 from lumen_tui.tui.command_log import CommandLog
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
@@ -79,7 +79,7 @@ def nothing() -> None:
     """Do nothing."""
 
 
-class Verdict(NamedTuple):
+class VerdictQuestion(NamedTuple):
     """A question of a few answers. Any key that answers nothing takes the `usual` one, or drops the question."""
 
     words: str  # `archive as`
@@ -93,7 +93,7 @@ class Verdict(NamedTuple):
 class VerdictAsker(Protocol):
     """Asks one such question at a time."""
 
-    def ask(self, verdict: Verdict) -> None:
+    def ask(self, verdict: VerdictQuestion) -> None:
         """Ask on the screen in front; what was asked before is answered as usual."""
 
 
@@ -184,7 +184,7 @@ class Host(ScreenOpener, TerminalLender, ThemeChooser, Protocol):
         self,
         request: Request,
         then: Callable[[Done], None] | None = None,
-        otherwise: Callable[[Refusal], None] | None = None,
+        otherwise: Callable[[ActionRefusal], None] | None = None,
     ) -> None:
         """Carry out one action in the background and say in the footer how it ended; `otherwise` gets why not."""
 

@@ -10,7 +10,7 @@ LEAST = 4  # lines of a pane with content: a frame around two rows
 _STEPS = (2, 3, 4, 6, 8, 11, 15, 20, 30, 45, 70)  # rows in which needs grow: a row more rarely moves every pane
 
 
-class Settled:
+class SteadyRows:
     """Rows that panes need: more of them at once, fewer once they were not needed for so many seconds.
 
     A loop that ends and begins, a task that comes and goes would move all panes of a column each time. One that is

@@ -20,7 +20,7 @@ from lumen_tui.model.requests.engine import (
     UnkillAgent,
 )
 from lumen_tui.model.spendbook import Amount
-from lumen_tui.model.spendreport import Grant, Held, Share, SpendReport
+from lumen_tui.model.spendreport import Grant, ReportedCall, Share, SpendReport
 from lumen_tui.model.tasks import Budget
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _calls_made(count: int) -> str:
     return "1 call" if count == 1 else f"{count} calls"
 
 
-def _print_calls(title: str, calls: tuple[Held, ...], now: float) -> None:
+def _print_calls(title: str, calls: tuple[ReportedCall, ...], now: float) -> None:
     if not calls:
         return
     say(title)

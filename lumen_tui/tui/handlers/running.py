@@ -18,7 +18,7 @@ from lumen_tui.model.snapshot import EngineLife, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
-from lumen_tui.tui.bridge import Refusal, reason_first
+from lumen_tui.tui.bridge import ActionRefusal, reason_first
 from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.keys import commands_in, owner_of, why_not_now
@@ -82,7 +82,7 @@ class EngineHandler(Handler):
         self.room.say("An engine is starting.")
 
     def do_undo(self) -> None:
-        def refused(refusal: Refusal) -> None:
+        def refused(refusal: ActionRefusal) -> None:
             self.room.run_worker(self._offer_older(refusal.reason), group="undo")
 
         self.host.submit(Undo(), None, refused)
@@ -177,14 +177,14 @@ class ScreensHandler(Handler):
             self.host.push_screen(here, partial(_carry_out, screen))
 
     def do_palette(self) -> None:
-        from lumen_tui.tui.screens.command_line import Palette
+        from lumen_tui.tui.screens.command_line import CommandPalette
 
         keys, screen = self.snapshot.config.keys, self._dialog()
         if screen is None:
-            palette = Palette(COMMANDS, self.room.why_not, keys, self.room.current.scope)
+            palette = CommandPalette(COMMANDS, self.room.why_not, keys, self.room.current.scope)
             self.host.push_screen(palette, self._chosen)
         else:
-            here = Palette(commands_in(screen), partial(_why_not_on, screen), keys, screen.SCOPE)
+            here = CommandPalette(commands_in(screen), partial(_why_not_on, screen), keys, screen.SCOPE)
             self.host.push_screen(here, partial(_carry_out, screen))
 
     def _dialog(self) -> Dialog[Any] | None:

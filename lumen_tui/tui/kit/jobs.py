@@ -16,12 +16,12 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.storage.files import StoreError
-from lumen_tui.tui.bridge import Refusal, carry_out
+from lumen_tui.tui.bridge import ActionRefusal, carry_out
 from lumen_tui.tui.host import Host, host_of
 from lumen_tui.tui.patches.type_ahead import TypeAhead
 
 T = TypeVar("T")
-Answer = tuple[Done | None, Refusal]  # what was done, or why not
+Answer = tuple[Done | None, ActionRefusal]  # what was done, or why not
 
 
 class Asks(Protocol):
@@ -117,11 +117,11 @@ def _in_turn(host: Host, request: Request) -> asyncio.Future[Answer]:
     """Carry out one action after those that were asked for before it, whoever waits for its answer."""
     answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
-    def give(done: Done | None, refusal: Refusal) -> None:
+    def give(done: Done | None, refusal: ActionRefusal) -> None:
         if not answered.done():
             answered.set_result((done, refusal))
 
-    host.submit(request, lambda done: give(done, Refusal("")), lambda refusal: give(None, refusal))
+    host.submit(request, lambda done: give(done, ActionRefusal("")), lambda refusal: give(None, refusal))
     return answered
 
 

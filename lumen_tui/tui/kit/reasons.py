@@ -7,7 +7,7 @@ from functools import partial
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.storage.files import StoreError
-from lumen_tui.tui.host import Host, Verdict
+from lumen_tui.tui.host import Host, VerdictQuestion
 
 # Verb -> the reasons that a digit gives.
 REASONS: Mapping[str, tuple[str, ...]] = {
@@ -28,7 +28,7 @@ class Reasons:
         """Ask for a reason; `then` gets it, and is not called where the question was left."""
         if reasons := REASONS.get(verb):
             write = partial(self.write, title, verb, then)
-            self._host.verdicts.ask(Verdict(title, reasons, lambda place: then(reasons[place]), write=write))
+            self._host.verdicts.ask(VerdictQuestion(title, reasons, lambda place: then(reasons[place]), write=write))
         else:
             self.write(title, verb, then)
 

@@ -8,7 +8,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from lumen_tui.model.text import one_line
-from lumen_tui.tui.host import Host, Verdict, say_on
+from lumen_tui.tui.host import Host, VerdictQuestion, say_on
 from lumen_tui.tui.kit.keys import key_of, keys_of
 
 _UNASKED = 5.0  # seconds after which the usual answer is taken
@@ -26,11 +26,11 @@ class VerdictKeys:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._open: Verdict | None = None
+        self._open: VerdictQuestion | None = None
         self._screen: Screen[object] | None = None
         self._timer: Timer | None = None
 
-    def ask(self, verdict: Verdict) -> None:
+    def ask(self, verdict: VerdictQuestion) -> None:
         """Ask on the screen in front; what was asked before is answered as usual."""
         self.settle()
         self._open, self._screen = verdict, self._host.screen
@@ -70,13 +70,13 @@ class VerdictKeys:
             return verdict.usual is not None and key in keys_of(screen, "menu_take")
         return True
 
-    def _digit(self, verdict: Verdict, place: int) -> None:
+    def _digit(self, verdict: VerdictQuestion, place: int) -> None:
         """Take an answer. A digit that stands for none changes nothing: it must not end as the number of a pane."""
         if place < len(verdict.choices):
             self._close()
             verdict.take(place)
 
-    def _close(self) -> Verdict | None:
+    def _close(self) -> VerdictQuestion | None:
         verdict, self._open = self._open, None
         if self._timer is not None:
             self._timer.stop()
@@ -85,7 +85,7 @@ class VerdictKeys:
             self._say("", 0.0)
         return verdict
 
-    def _sentence(self, verdict: Verdict) -> str:
+    def _sentence(self, verdict: VerdictQuestion) -> str:
         other = f"  {key_of(self._host.screen, 'verdict_write')} another" if verdict.write else ""
         return f"{verdict.words}  {shown_answers(verdict.choices, verdict.usual)}{other}"
 

@@ -21,7 +21,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, Lines, line, spread, wrap
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, in_order, place_of, sorted_by
 from lumen_tui.tui.panes.charts import Charts
-from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.panes.sorting import Sorting, SortOrder
 from lumen_tui.tui.room_command import DECAY
 from lumen_tui.tui.theme import Appearance
 
@@ -104,7 +104,7 @@ _SCORE, _KIND, _UNIT, _TOUCHED, _ARCHIVED, _IN = 5, 10, 7, 10, 10, 9  # cells of
 _UNIT_FROM, _ARCHIVED_FROM = 72, 90  # cells of a row
 
 
-class _Texts(NamedTuple):
+class _DecayTexts(NamedTuple):
     """What stands in each column, of a row or of the headings."""
 
     score: str
@@ -116,7 +116,7 @@ class _Texts(NamedTuple):
     archived: str
 
 
-def _cells(texts: _Texts, width: int, side: Style, text: Style, near: Style, *, zoomed: bool) -> list[Cell]:
+def _cells(texts: _DecayTexts, width: int, side: Style, text: Style, near: Style, *, zoomed: bool) -> list[Cell]:
     """Return the columns that a row of `width` cells has room for; `near` is the style of the time that is left."""
     cells = [Cell(texts.score, side, _SCORE), Cell(texts.title, text)]
     if zoomed:
@@ -148,7 +148,7 @@ class FadingRows:
         gone = pane.travel.moving and row.fades_at < pane.at  # archived by then
         left = row.fades_at - pane.now
         dash = pane.look.shapes.dash
-        texts = _Texts(
+        texts = _DecayTexts(
             f"{score(pane.at - row.touched, pane.view.rule):.3f}",
             row.title,
             words.until(left) if left > 0 else "due",
@@ -197,9 +197,9 @@ class DecayPane(Pane):
         self._list: LineList[DecayForecast] = LineList(FadingRows(self), empty=self.nothing_shown)
         self.sorting = Sorting(
             "time left",
-            Order("type", lambda row: row.kind, falling=False),
-            Order("work unit", lambda row: row.wu_id),
-            Order("title", lambda row: row.title.casefold(), falling=False),
+            SortOrder("type", lambda row: row.kind, falling=False),
+            SortOrder("work unit", lambda row: row.wu_id),
+            SortOrder("title", lambda row: row.title.casefold(), falling=False),
         )
         self._foot = Lines(self._foot_lines, id="decay-foot")
         self.travel = Travel()
@@ -240,7 +240,7 @@ class DecayPane(Pane):
     def heads(self, width: int) -> list[Segment]:
         """Return the headings."""
         muted = self.look.ink.muted
-        texts = _Texts("score", "title", "left", "type", "unit", "last use", "archived")
+        texts = _DecayTexts("score", "title", "left", "type", "unit", "last use", "archived")
         return line(width, _cells(texts, width, muted, muted, muted, zoomed=True))
 
     def go(self, travel: Travel) -> None:

@@ -24,7 +24,7 @@ from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList, step_past
 from lumen_tui.tui.kit.lines import Cell, line, spread
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, PanedRoom, in_order, place_of, sorted_by
-from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.panes.sorting import Sorting, SortOrder
 from lumen_tui.tui.room_command import DISCOVERIES
 from lumen_tui.tui.theme import Appearance
 
@@ -184,9 +184,9 @@ class DiscoveriesPane(Pane):
         self.promoted = ""  # the work unit that was made last
         self.sorting = Sorting(
             "priority",
-            Order("age", lambda row: row.created, falling=False),
-            Order("type", lambda row: kind_of(row.node), falling=False),
-            Order("work unit", lambda row: row.node.wu_id),
+            SortOrder("age", lambda row: row.created, falling=False),
+            SortOrder("type", lambda row: kind_of(row.node), falling=False),
+            SortOrder("work unit", lambda row: row.node.wu_id),
         )
 
     def compose(self) -> ComposeResult:

@@ -19,7 +19,7 @@ from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import GAP, Cell, line
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, in_order, place_of, sorted_by
-from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.panes.sorting import Sorting, SortOrder
 from lumen_tui.tui.room_command import SIGNALS
 
 _LOOKED_AT = 50  # rows that decide which columns are shown
@@ -27,7 +27,7 @@ _WU, _LANE, _SENDER, _AGE, _READ, _SENT = 7, 6, 8, 6, 4, 11
 _SENT_FROM = 90  # cells of a row
 
 
-class _Texts(NamedTuple):
+class _SignalTexts(NamedTuple):
     """What stands in each column, of a row or of the headings."""
 
     flag: str
@@ -41,7 +41,7 @@ class _Texts(NamedTuple):
     read: str
 
 
-def _cells(pane: SignalsPane, texts: _Texts, width: int, side: Style, text: Style) -> list[Cell]:
+def _cells(pane: SignalsPane, texts: _SignalTexts, width: int, side: Style, text: Style) -> list[Cell]:
     """Return the columns that a row of `width` cells has room for; the flag is the first."""
     cells = [Cell(texts.flag, side, 9 if pane.look.spoken else 2)]
     if width >= 60 and pane.with_wu:
@@ -79,7 +79,7 @@ class SignalRows:
             flag = f"{signal.priority} {'unread' if row.unread else 'read'}".strip()
         text = ink.strong if selected else ink.text if row.unread else side
         sent = times.epoch(signal.created_at) if signal.created_at else 0.0
-        texts = _Texts(
+        texts = _SignalTexts(
             flag,
             signal.wu_id or look.shapes.dash,
             signal.lane or look.shapes.dash,
@@ -121,11 +121,11 @@ class SignalsPane(Pane):
         self._list: LineList[SignalRow] = LineList(SignalRows(self), empty=self.nothing_shown)
         self.sorting = Sorting(
             "age",
-            Order("priority", lambda row: row.signal.priority or "P9", falling=False),
-            Order("sender", lambda row: row.signal.sender, falling=False),
-            Order("work unit", lambda row: row.signal.wu_id, falling=True),
-            Order("lane", lambda row: row.signal.lane, falling=True),
-            Order("unread", lambda row: row.unread),
+            SortOrder("priority", lambda row: row.signal.priority or "P9", falling=False),
+            SortOrder("sender", lambda row: row.signal.sender, falling=False),
+            SortOrder("work unit", lambda row: row.signal.wu_id, falling=True),
+            SortOrder("lane", lambda row: row.signal.lane, falling=True),
+            SortOrder("unread", lambda row: row.unread),
         )
         self.with_wu = self.with_lane = False  # whether any signal near the front names one
 
@@ -166,7 +166,7 @@ class SignalsPane(Pane):
     def heads(self, width: int) -> list[Segment]:
         """Return the headings."""
         muted = self.look.ink.muted
-        texts = _Texts("", "unit", "lane", "from", "message", "age", "to", "sent (UTC)", "read")
+        texts = _SignalTexts("", "unit", "lane", "from", "message", "age", "to", "sent (UTC)", "read")
         return line(width, _cells(self, texts, width, muted, muted))
 
     def short(self) -> tuple[str, bool]:

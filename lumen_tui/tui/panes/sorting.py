@@ -10,7 +10,7 @@ R = TypeVar("R")
 MOST = 2000  # rows that are sorted: more would be read from the disk for an order that nobody reads to its end
 
 
-class Order(NamedTuple, Generic[R]):
+class SortOrder(NamedTuple, Generic[R]):
     """One order: its name and what it goes by; the highest stand first."""
 
     name: str
@@ -21,7 +21,7 @@ class Order(NamedTuple, Generic[R]):
 class Sorting(Generic[R]):
     """The orders of one list. The first is the list's own."""
 
-    def __init__(self, own: str, *others: Order[R]) -> None:
+    def __init__(self, own: str, *others: SortOrder[R]) -> None:
         self._own, self._others = own, others
         self._place = 0
 

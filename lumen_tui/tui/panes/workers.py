@@ -25,7 +25,7 @@ from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import GAP, Cell, Lines, line, sign, wrap
 from lumen_tui.tui.panes.base import Detail, Heads, Pane, in_order, place_of, sorted_by
-from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.panes.sorting import Sorting, SortOrder
 from lumen_tui.tui.room_command import WORKERS
 from lumen_tui.tui.theme import Ink, Shapes
 
@@ -228,10 +228,10 @@ class WorkersPane(Pane):
         self._tail = Lines(self._tail_lines, id="tail")
         self.sorting = Sorting(
             "state",
-            Order("started", lambda row: row.started),
-            Order("tokens", lambda row: row.usage.tokens),
-            Order("cost", lambda row: row.usage.usd),
-            Order("role", lambda row: row.spec.role, falling=False),
+            SortOrder("started", lambda row: row.started),
+            SortOrder("tokens", lambda row: row.usage.tokens),
+            SortOrder("cost", lambda row: row.usage.usd),
+            SortOrder("role", lambda row: row.spec.role, falling=False),
         )
         self._said: Held[Said] = Held(_TALK)
         self._counts: Counter[str] = Counter()

@@ -30,7 +30,7 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.snapshot import Attention
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
-from lumen_tui.tui.host import Verdict, host_of
+from lumen_tui.tui.host import VerdictQuestion, host_of
 from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.questions import ConfirmKey
@@ -137,7 +137,7 @@ class AnswerPlace(Protocol):
         """Show a sentence."""
 
 
-class Answers:
+class AnswerSender:
     """One for a screen. `going` holds the ids whose answer is on its way.
 
     `moved` is called when that changed: with True where an answer was sent, with False where one failed.
@@ -184,7 +184,7 @@ class Answers:
             return
         if (host := host_of(self._app)) is not None:
             ways = reaches(request.role)
-            host.verdicts.ask(Verdict("allow always", ways, lambda place: self._always_as_far(request, place)))
+            host.verdicts.ask(VerdictQuestion("allow always", ways, lambda place: self._always_as_far(request, place)))
 
     def _always_as_far(self, request: Approval, place: int) -> None:
         scope = (TASK, ROLE, ROLE)[place]

@@ -27,7 +27,7 @@ from lumen_tui.tui.kit.parts import StatusLine
 from lumen_tui.tui.kit.reasons import REASONS
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, retitle
 from lumen_tui.tui.kit.verdict import shown_answers
-from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost, reaches
+from lumen_tui.tui.screens.approval_answer import AnswerSender, NeedsHost, reaches
 from lumen_tui.tui.screens.approval_page import (
     Around,
     ages,
@@ -149,7 +149,7 @@ class ApprovalScreen(ApprovalPaper):
 
     def __init__(self, snapshot: Snapshot, approval_id: str, needs_host: NeedsHost) -> None:
         super().__init__(snapshot, approval_id, needs_host)
-        self.answers: Answers | None = None
+        self.answers: AnswerSender | None = None
         self._undone = 0.0  # when something was taken back last: a question from before that, once back, is shown
 
     def keys(self) -> Keys:
@@ -162,7 +162,7 @@ class ApprovalScreen(ApprovalPaper):
         return (*answers, *others, *page_keys)
 
     def on_mount(self) -> None:
-        self.answers = Answers(self, self._needs_host, self._moved)
+        self.answers = AnswerSender(self, self._needs_host, self._moved)
         self._lines.focus()
         self._ask_clock()
         self._redraw()
@@ -281,7 +281,7 @@ class ApprovalScreen(ApprovalPaper):
         elif self.answers is not None:
             self._answer(self.answers, verb)
 
-    def _answer(self, answers: Answers, verb: str) -> None:
+    def _answer(self, answers: AnswerSender, verb: str) -> None:
         asked = [self._request] if self._request else []
         if verb == "allow":
             end = self._lines.top + self._lines.size.height

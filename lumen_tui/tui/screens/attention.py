@@ -14,7 +14,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import ListSheet, fill
 from lumen_tui.tui.room_command import RoomCommand
-from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
+from lumen_tui.tui.screens.approval_answer import AnswerSender, NeedsHost
 from lumen_tui.tui.screens.approvals import NEXT, PREVIOUS, ApprovalScreen
 from lumen_tui.tui.screens.attention_rows import AttentionRows
 from lumen_tui.tui.screens.need_verbs import VERBS, NeedVerbs, dismiss, offered, pass_over
@@ -37,7 +37,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
         self.snapshot = snapshot
         self.why_stays = why_stays
         self.needs_host = needs_host
-        self.answers: Answers | None = None
+        self.answers: AnswerSender | None = None
         self.verbs = NeedVerbs(self)
 
     def rows_view(self) -> AttentionRows:
@@ -50,7 +50,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     def on_mount(self) -> None:
         if self.needs_host is not None:
-            self.answers = Answers(self, self.needs_host, self.moved)
+            self.answers = AnswerSender(self, self.needs_host, self.moved)
 
     @property
     def subject(self) -> str:

@@ -19,7 +19,7 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import RaiseBudget, Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.spendbook import Amount
-from lumen_tui.model.spendreport import Held, Share, SpendReport
+from lumen_tui.model.spendreport import ReportedCall, Share, SpendReport
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
@@ -207,7 +207,7 @@ class _Page:
                 ),
             )
 
-    def _calls(self, title: str, calls: Sequence[Held]) -> Iterator[list[Segment]]:
+    def _calls(self, title: str, calls: Sequence[ReportedCall]) -> Iterator[list[Segment]]:
         if not calls:
             return
         ink = self._look.ink

@@ -83,7 +83,7 @@ class Completion:
         return self.after(text, candidates)
 
 
-class Palette(Finder):
+class CommandPalette(Finder):
     """Answers the action of the room's command to run; a line of `lumen-tui` it carries out itself.
 
     A line is what begins with one of its commands and a blank. There up and down go through the lines that were typed
@@ -208,7 +208,7 @@ class Palette(Finder):
 class LineRun:
     """One line on its way: judged, asked about where it ends something, run, shown."""
 
-    def __init__(self, palette: Palette, host: Host, grammar: Grammar, text: str) -> None:
+    def __init__(self, palette: CommandPalette, host: Host, grammar: Grammar, text: str) -> None:
         self._palette = palette
         self._host = host
         self._grammar = grammar

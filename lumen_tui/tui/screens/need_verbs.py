@@ -16,11 +16,11 @@ from lumen_tui.model.requests.engine import RaiseBudget, Undo
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui.commands import BY_ACTION
-from lumen_tui.tui.host import Verdict, host_of
+from lumen_tui.tui.host import VerdictQuestion, host_of
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.room_command import RoomCommand
-from lumen_tui.tui.screens.approval_answer import Answers, NeedsHost
+from lumen_tui.tui.screens.approval_answer import AnswerSender, NeedsHost
 
 TRIED_AGAIN = frozenset({Need.FAILED, Need.LOST})
 REPLIED_TO = frozenset({Need.QUESTION, Need.P0_SIGNAL})
@@ -31,7 +31,7 @@ class NeedsPlace(Protocol):
     """Where needs are listed and answered."""
 
     snapshot: Snapshot
-    answers: Answers | None
+    answers: AnswerSender | None
     needs_host: NeedsHost | None
     why_stays: Callable[[Attention], str]
 
@@ -164,7 +164,7 @@ class NeedVerbs:
         if (host := host_of(self._sheet.app)) is not None:
             ways = {"for an hour": "hour", "until tomorrow": "day"}
             take = list(ways.values())
-            verdict = Verdict("snooze", tuple(ways), lambda place: self._snooze(rows, take[place]))
+            verdict = VerdictQuestion("snooze", tuple(ways), lambda place: self._snooze(rows, take[place]))
             host.verdicts.ask(verdict)
 
     def _snooze(self, rows: Sequence[Attention], how: str) -> None:

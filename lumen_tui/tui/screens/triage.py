@@ -36,7 +36,7 @@ from lumen_tui.tui.kit.screen import Keys, retitle
 from lumen_tui.tui.kit.sheets import ListFilter, ListSheet, Rows
 from lumen_tui.tui.panes.base import place_of
 from lumen_tui.tui.panes.discoveries import DiscoveryRows, Leaving, kind_of, to_merge, why_undecided
-from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.panes.sorting import Sorting, SortOrder
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.screen_commands import TRIAGE
 from lumen_tui.tui.screens.triage_page import NOTHING_KNOWN, DiscoveryContext, TriageChoice, item_page
@@ -185,9 +185,9 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         self._lanes = {unit.id: unit.lane for unit in self.snapshot.work}
         self._sorting: Sorting[DiscoveryRow] = Sorting(
             "priority",
-            Order("returned", lambda row: bool(returned(row.node, self.now))),
-            Order("age", lambda row: row.created, falling=False),
-            Order("type", lambda row: kind_of(row.node), falling=False),
+            SortOrder("returned", lambda row: bool(returned(row.node, self.now))),
+            SortOrder("age", lambda row: row.created, falling=False),
+            SortOrder("type", lambda row: kind_of(row.node), falling=False),
         )
         self._shown: object = None
         self.background = Background(self, host)

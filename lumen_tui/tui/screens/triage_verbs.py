@@ -19,7 +19,7 @@ from lumen_tui.model.requests.discoveries import (
 )
 from lumen_tui.model.triage import is_old
 from lumen_tui.storage.files import StoreError
-from lumen_tui.tui.host import Host, Verdict
+from lumen_tui.tui.host import Host, VerdictQuestion
 from lumen_tui.tui.kit.jobs import Says, looked
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
@@ -95,7 +95,7 @@ class DiscoveryEdits:
         def chosen(place: int) -> None:
             self._submit(EditDiscoveries(node_ids=targets, type=DISCOVERY_ALIASES[place]))
 
-        self._host.verdicts.ask(Verdict("type", DISCOVERY_ALIASES, chosen))
+        self._host.verdicts.ask(VerdictQuestion("type", DISCOVERY_ALIASES, chosen))
 
     def rename(self) -> None:
         """Ask for another title of the selected one."""
@@ -152,7 +152,7 @@ class TriageVerbs:
             place = lanes.index(usual) if usual else None
             self._ask(
                 targets,
-                Verdict(
+                VerdictQuestion(
                     "promote to",
                     lanes,
                     lambda chosen: self._promoted(targets, lanes[chosen]),
@@ -201,7 +201,7 @@ class TriageVerbs:
         place = reasons.index(usual) if usual in reasons else None
         self._ask(
             targets,
-            Verdict(
+            VerdictQuestion(
                 "archive as",
                 reasons,
                 lambda chosen: archive(reasons[chosen]),
@@ -224,9 +224,9 @@ class TriageVerbs:
             self._habits.days = days[chosen]
             self._decide(PostponeDiscoveries(node_ids=targets, days=days[chosen]))
 
-        self._ask(targets, Verdict("snooze for", tuple(_SPANS), snooze, days.index(self._habits.days)))
+        self._ask(targets, VerdictQuestion("snooze for", tuple(_SPANS), snooze, days.index(self._habits.days)))
 
-    def _ask(self, targets: Sequence[str], verdict: Verdict) -> None:
+    def _ask(self, targets: Sequence[str], verdict: VerdictQuestion) -> None:
         """Ask in passing: where an answer is offered, the next row is under the cursor meanwhile."""
         if verdict.usual is None:
             self._host.verdicts.ask(verdict)

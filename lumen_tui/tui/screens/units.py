@@ -20,7 +20,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, Lines, line, sign
 from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import Rows, fill
-from lumen_tui.tui.panes.sorting import Order, Sorting
+from lumen_tui.tui.panes.sorting import Sorting, SortOrder
 from lumen_tui.tui.panes.workers import short_id
 from lumen_tui.tui.screens.unit_page import UnitScreen
 from lumen_tui.tui.screens.unit_verbs import UnitSheet
@@ -144,10 +144,10 @@ class UnitsScreen(UnitSheet[UnitRow, Sequence[UnitRow]]):
         self._units: Sequence[UnitRow] = ()
         self._sorting: Sorting[UnitRow] = Sorting(
             "state",
-            Order("priority", lambda row: row.unit.priority, falling=False),
-            Order("lane", lambda row: row.unit.lane.casefold(), falling=False),
-            Order("last checkpoint", lambda row: row.checkpoint_at),
-            Order("number", lambda row: row.unit.id.rjust(12), falling=False),
+            SortOrder("priority", lambda row: row.unit.priority, falling=False),
+            SortOrder("lane", lambda row: row.unit.lane.casefold(), falling=False),
+            SortOrder("last checkpoint", lambda row: row.checkpoint_at),
+            SortOrder("number", lambda row: row.unit.id.rjust(12), falling=False),
         )
 
     def body(self) -> ComposeResult:

@@ -13,7 +13,7 @@ from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.tui import sizes
 from lumen_tui.tui.kit.held import Held
 from lumen_tui.tui.panes.workers import running_time
-from lumen_tui.tui.shares import EMPTY, LEAST, Settled, Want, shares
+from lumen_tui.tui.shares import EMPTY, LEAST, SteadyRows, Want, shares
 
 
 def wants(*rows: int) -> list[Want]:
@@ -105,7 +105,7 @@ async def test_a_pane_that_becomes_empty_takes_one_line_and_can_have_the_focus(
 
 
 def test_a_pane_gives_lines_away_only_when_it_did_not_need_them_for_a_while() -> None:
-    needed = Settled(30.0)
+    needed = SteadyRows(30.0)
     moments = ((7, 0.0), (9, 5.0), (7, 20.0), (9, 30.0), (7, 59.0))
     assert [needed.of("loop", rows, now) for rows, now in moments] == [7, 9, 9, 9, 9]
     assert needed.of("loop", 7, 60.0) == 7

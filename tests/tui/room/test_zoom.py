@@ -14,7 +14,7 @@ from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Usage
 from lumen_tui.model.times import DAY, HOUR, iso
 from lumen_tui.tui.kit.lines import changed_span
-from lumen_tui.tui.panes.sorting import MOST, Order, Sorting
+from lumen_tui.tui.panes.sorting import MOST, Sorting, SortOrder
 from lumen_tui.tui.panes.workers import TaskRows
 
 NOW = 1_800_000_000.0
@@ -143,7 +143,7 @@ async def test_o_goes_through_the_orders_and_back(open_room: Any, busy_snapshot:
 
 
 def test_an_order_of_very_many_reads_the_first_ones() -> None:
-    sorting = Sorting("own", Order("size", lambda row: float(row)))
+    sorting = Sorting("own", SortOrder("size", lambda row: float(row)))
     rows = range(10 * MOST)
     assert sorting.apply(rows) is rows
     assert sorting.next() == "size"

@@ -6,7 +6,7 @@ import pytest
 
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
-from lumen_tui.tui.screens.command_line import Palette
+from lumen_tui.tui.screens.command_line import CommandPalette
 from lumen_tui.tui.screens.help import HelpScreen, ranked
 
 
@@ -28,13 +28,13 @@ def test_the_key_comes_first_then_the_name_then_the_help_then_the_spelling():
 
 
 async def test_the_palette_runs_what_was_found(room):
-    async with room(Palette(COMMANDS, refuse_tasks)) as (app, pilot):
+    async with room(CommandPalette(COMMANDS, refuse_tasks)) as (app, pilot):
         await pilot.press("p", "i", "n", "enter")
         assert app.answers == ["pin"]
 
 
 async def test_a_disabled_command_says_why_and_is_not_run(room):
-    async with room(Palette(COMMANDS, refuse_tasks), size=(80, 24)) as (app, pilot):
+    async with room(CommandPalette(COMMANDS, refuse_tasks), size=(80, 24)) as (app, pilot):
         await pilot.press("c", "a", "n", "enter")
         assert app.shown.count("no task is selected") == 2
         assert not app.answers
@@ -57,7 +57,7 @@ async def test_help_is_grouped_and_shows_the_keys_that_work_now(room):
 
 @pytest.mark.parametrize("kind", ["palette", "help"])
 async def test_nothing_is_carried_out_before_something_was_chosen(room, kind):
-    screen = Palette(COMMANDS, _free) if kind == "palette" else HelpScreen(COMMANDS, {}, _free)
+    screen = CommandPalette(COMMANDS, _free) if kind == "palette" else HelpScreen(COMMANDS, {}, _free)
     async with room(screen) as (app, pilot):
         await pilot.press("enter")
         assert not app.answers
@@ -71,7 +71,7 @@ async def test_nothing_is_carried_out_before_something_was_chosen(room, kind):
 @pytest.mark.parametrize("kind", ["palette", "help"])
 async def test_the_commands_of_the_place_in_front_stand_first(room, kind):
     front = "decay"
-    screen = Palette(COMMANDS, _free, {}, front) if kind == "palette" else HelpScreen(COMMANDS, {}, _free, front)
+    screen = CommandPalette(COMMANDS, _free, {}, front) if kind == "palette" else HelpScreen(COMMANDS, {}, _free, front)
     async with room(screen) as (app, pilot):
         await pilot.press("down", "enter")
         assert app.answers == [next(command.action for command in COMMANDS if command.scope == front)]
@@ -89,7 +89,10 @@ async def test_typing_in_help_narrows_it(room):
 @pytest.mark.threat("S2", "clicks on markup, widgets and words that look like it")
 async def test_hostile_words_in_commands_and_reasons_stay_text(room, hostile):
     commands = [RoomCommand("a", ("a",), hostile, hostile, hostile), RoomCommand("b", ("b",), "b", hostile)]
-    for screen in (Palette(commands, lambda command: hostile), HelpScreen(commands, {}, lambda command: hostile)):
+    for screen in (
+        CommandPalette(commands, lambda command: hostile),
+        HelpScreen(commands, {}, lambda command: hostile),
+    ):
         async with room(screen) as (app, pilot):
             await pilot.press("enter")
             assert "[@click=app.quit]" in app.shown

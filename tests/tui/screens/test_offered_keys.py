@@ -19,7 +19,7 @@ from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.screen_commands import SCREENS
 from lumen_tui.tui.screens.blocks import BlocksScreen
 from lumen_tui.tui.screens.budget import BudgetScreen
-from lumen_tui.tui.screens.command_line import Palette
+from lumen_tui.tui.screens.command_line import CommandPalette
 from lumen_tui.tui.screens.evolution import EvolutionScreen
 from lumen_tui.tui.screens.facts import FreshnessScreen
 from lumen_tui.tui.screens.help import CommandRows, HelpScreen
@@ -82,7 +82,7 @@ def test_the_help_has_room_for_the_name_of_each_command(scope: str) -> None:
 
 
 async def test_the_palette_begins_with_what_can_be_run(room: Any) -> None:
-    async with room(Palette(COMMANDS, lambda command: "read-only" if command.writes else "")) as (app, pilot):
+    async with room(CommandPalette(COMMANDS, lambda command: "read-only" if command.writes else "")) as (app, pilot):
         await pilot.press("down", "enter")
         assert app.answers == ["day_on"]
 
