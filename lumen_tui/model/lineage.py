@@ -18,7 +18,7 @@ class Hop(Struct, frozen=True):
     """
 
     id: str
-    kind: str  # signal, loop, task, call, approval, work, or the type of a node; empty where nothing of it is left
+    kind: str  # signal, loop, task, call, approval, question, work, or a node's type; empty where nothing of it is left
     title: str = ""
     status: str = ""
     at: str = ""

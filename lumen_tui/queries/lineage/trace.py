@@ -9,6 +9,7 @@ from functools import cached_property
 import msgspec
 
 from lumen_tui.model import agent, ids
+from lumen_tui.model.approvals import Approval, Decision
 from lumen_tui.model.ids import Ambiguous, BadId
 from lumen_tui.model.lineage import Hop, Trace
 from lumen_tui.model.records import signal_of
@@ -248,9 +249,10 @@ class _HopReader:
         if request is None:
             return None
         answer = approvals.decision(self._layout, name)
-        status = "waits" if answer is None else "allowed" if answer.allowed else "denied"
+        kind = "question" if request.question else "approval"
+        status = "waits" if answer is None else _ending(request, answer)
         by = one_line(answer.who, 60) if answer else ""
-        return Hop(name, "approval", one_line(request.summary, TITLE), status, request.asked_at, by)
+        return Hop(name, kind, one_line(request.summary, TITLE), status, request.asked_at, by)
 
     def _loop(self, name: str) -> Hop | None:
         packet, task = self.links.packets.get(name), self.links.task(name)
@@ -268,6 +270,12 @@ class _HopReader:
             tokens=spent.tokens if spent else 0,
             usd=spent.usd if spent else 0.0,
         )
+
+
+def _ending(request: Approval, answer: Decision) -> str:
+    if request.question:
+        return answer.ended or "answered"
+    return "allowed" if answer.allowed else "denied"
 
 
 def _task_hop(task: TaskParts) -> Hop:

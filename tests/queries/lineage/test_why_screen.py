@@ -13,7 +13,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import lineage as shape
 from lumen_tui.model import times
-from lumen_tui.model.approvals import Approval
+from lumen_tui.model.approvals import ASK, Approval, Decision
 from lumen_tui.model.records import Node, Signal
 from lumen_tui.model.tasks import Exit, Spec, Usage
 from lumen_tui.model.text import is_safe
@@ -78,6 +78,18 @@ def test_cost_and_status_stand_with_each_thing(chain):
     assert found.spent == (1000, 0.5)
     assert trace(chain.layout, chain.asked, NOW).node.status == "waits"
     assert all(is_safe(line) for line in shape.lines(found))
+
+
+def test_a_question_is_answered_and_not_allowed(chain):
+    question = Approval(
+        "apr-0000000000009", chain.task, ASK, "h", AT, AT, summary="which port?", question="which port?"
+    )
+    approvals.ask(chain.layout, question)
+    asked = trace(chain.layout, question.id, NOW).node
+    assert (asked.kind, asked.status) == ("question", "waits")
+    answer = msgspec.json.encode(Decision(True, "h", AT, "ann", answer="8080"))
+    approvals.decision_path(chain.layout, question.id).write_bytes(answer)
+    assert trace(chain.layout, question.id, NOW).node.status == "answered"
 
 
 @pytest.mark.parametrize(
