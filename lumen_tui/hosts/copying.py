@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from lumen_tui.hosts.tree_changes import BadTree, TreeReturn
 from lumen_tui.model import frames
 from lumen_tui.model.frames import Frame, Home
 from lumen_tui.model.text import one_line
@@ -32,6 +33,7 @@ class Copier:
 
     def __init__(self, folder: Path, transcript: Path, attempt: int, host: str) -> None:
         self._folder, self._transcript = folder, transcript
+        self._tree = TreeReturn(folder, attempt, host)
         self._attempt, self._host = attempt, host
         self.seq = homes.last_seq(folder, attempt)
 
@@ -61,6 +63,8 @@ class Copier:
             raise BadFrame(f"host {self._host} sent frame {frame.seq} behind frame {self.seq}")
 
     def _write(self, frame: Frame) -> None:
+        if frame.name in frames.ENDS:
+            self._put_in()  # nothing ends before all that it changed is here, whatever was killed
         path = self._transcript if frame.name == frames.TRANSCRIPT else self._folder / frame.name
         if frames.is_output(frame.name):
             directories.make_folder(self._folder / OUTPUTS)
@@ -69,6 +73,15 @@ class Copier:
             return
         if trouble := append_at(path, frame.offset, frame.data):
             raise BadFrame(f"host {self._host} sent {frame.name} from byte {frame.offset}: {trouble}")
+        if frames.is_tree(frame.name):
+            self._put_in()
+
+    def _put_in(self) -> None:
+        """Put what the host told of the task's folder into it."""
+        try:
+            self._tree.take()
+        except BadTree as error:
+            raise BadFrame(str(error)) from error
 
     def _keep_late(self, frame: Frame) -> None:
         """Keep what a host wrote under an attempt that is over here: evidence, and no part of the task."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lumen_tui.hosts.spool import PIECE, Spool
+from lumen_tui.hosts.tree_changes import TreeWatch
 from lumen_tui.model import frames
 from lumen_tui.model.frames import Frame
 from lumen_tui.storage import files
@@ -45,6 +46,7 @@ class Gatherer:
         self._folder, self._transcript = folder, transcript
         self._attempt = attempt
         self._spool = spool
+        self._tree = TreeWatch(folder, attempt)
         self._sent: dict[str, _Sent] = {}
         for frame in spool.frames():
             self._known(frame.name).take(frame)
@@ -87,11 +89,17 @@ class Gatherer:
         return self._transcript if name == frames.TRANSCRIPT else self._folder / name
 
     def _outputs(self) -> list[str]:
+        """Return the names of results in files of their own, behind what was changed in the folder of the task.
+
+        That is looked through here: once what ends the attempt was looked at, and before anything of it is kept.
+        """
+        self._tree.follow()
         try:
             names = sorted(os.listdir(self._folder / OUTPUTS))
         except OSError:
-            return []
-        return [name for entry in names if frames.is_output(name := f"{OUTPUTS}/{entry}")]
+            names = []
+        outputs = [name for entry in names if frames.is_output(name := f"{OUTPUTS}/{entry}")]
+        return [frames.tree_journal(self._attempt), *outputs]
 
     def _read_record(self, name: str) -> tuple[_Stamp, bytes | None]:
         """Return the stamp of a record, and what it holds if it was changed since it was sent; else None."""

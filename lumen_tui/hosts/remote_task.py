@@ -18,6 +18,7 @@ from lumen_tui.hosts.copying import append_at
 from lumen_tui.hosts.gathering import Gatherer
 from lumen_tui.hosts.messages import RemoteState
 from lumen_tui.hosts.spool import Spool
+from lumen_tui.hosts.tree_packing import unpack
 from lumen_tui.model import frames, ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.frames import Frame, HostOrder
@@ -30,6 +31,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import stamp
 from lumen_tui.store.tasks import claims, leases, task_records
 from lumen_tui.store.tasks.task_records import has_worker, read_json
+from lumen_tui.tools.isolation.placing import Unplaceable
 from lumen_tui.tools.sandbox.tiers import RESULTS
 
 _STATE, _SPOOL = "state", "spool.jsonl"
@@ -209,6 +211,7 @@ class HostFolder:
         for path, data in order.files.items():
             directories.make_folder((new / _STATE / path).parent)
             files.replace(new / _STATE / path, data)
+        _lay_out_tree(Layout(new / _STATE).task(order.task_id))
         if (number := workers.next_attempt(Layout(new / _STATE).task(order.task_id))) != order.attempt:
             raise OrderRefused(f"the order is for attempt {order.attempt}, and its files are those of attempt {number}")
         directories.move(new, place)
@@ -221,3 +224,15 @@ class HostFolder:
 
     def _folder(self, task_id: str, attempt: int) -> Path:
         return Layout(self._place(task_id, attempt) / _STATE).task(task_id)
+
+
+def _lay_out_tree(folder: Path) -> None:
+    """Make the folder in which the task works, where the order brought one. OrderRefused, OSError."""
+    pack = folder / frames.TREE
+    if (data := files.read(pack)) is None:
+        return
+    try:
+        unpack(data, folder)
+    except (Unplaceable, *UNDECODABLE) as error:
+        raise OrderRefused(f"the folder that the order brings is none: {one_line(str(error), 200)}") from error
+    directories.remove(pack)

@@ -12,12 +12,15 @@ TRANSCRIPT = "transcript.jsonl"  # stands for the session file of the attempt, w
 LOG = "worker.log"
 JOURNALS = ("events.jsonl", "steps.jsonl", "network.jsonl", ASKS, LOG)
 # In the order in which they are sent: what ends the attempt comes after all that it ended with.
-RECORDS = ("begun.json", "result.md", "wait.json", "parked.json", "put-back.json", "claim.json", "exit.json")
+ENDS = ("parked.json", "put-back.json", "claim.json", "exit.json")
+RECORDS = ("begun.json", "result.md", "wait.json", *ENDS)
 ORDERS = ("stop.json", "hold.json")  # what the engine writes for a worker, and ...
 TOLD = (ANSWERS, "steers.jsonl")  # ... what it only ever adds to
 SPEC = "spec.json"  # of which a host takes over the limits
-_GIVEN = (SPEC, *TOLD)
+TREE = "tree.pack"  # in an order: the folder in which the task works
+_GIVEN = (SPEC, TREE, *TOLD)
 _EARLIER = re.compile(r"(?:run|claim)\.[0-9]{1,6}\.json|steps\.[0-9]{1,6}\.jsonl").fullmatch
+_TREE = re.compile(r"tree\.[0-9]{1,6}\.jsonl").fullmatch
 _SETTING = re.compile(r"(?:roles|prompts)/[a-z0-9][a-z0-9-]{0,63}\.md|work/WU-[0-9]{1,9}\.md").fullmatch
 _OUTPUT = re.compile(r"outputs/(?:[0-9]{1,9}\.(?:txt|png)|(?:image|pdf)-[0-9a-f]{1,64}\.(?:png|pdf))").fullmatch
 
@@ -45,7 +48,29 @@ def is_output(name: str) -> bool:
 
 def may_be_sent(name: str) -> bool:
     """Return whether a host may write a file of this name into the folder of a task here."""
-    return name in JOURNALS or name in RECORDS or name == TRANSCRIPT or is_output(name)
+    return name in JOURNALS or name in RECORDS or name == TRANSCRIPT or is_output(name) or is_tree(name)
+
+
+def is_tree(name: str) -> bool:
+    """Return whether this is the name of a journal in which a host tells what was changed."""
+    return _TREE(name) is not None
+
+
+class TreeFile(Struct, frozen=True, omit_defaults=True):
+    """A file or link below the folder of a task, or a piece of one from `offset`; without a hash it is gone."""
+
+    name: bytes  # as the file system has it
+    mode: int = 0o644
+    link: bool = False
+    sha256: str = ""  # of all of it
+    size: int = 0
+    data: bytes = b""
+    offset: int = 0
+
+
+def tree_journal(attempt: int) -> str:
+    """Return the name of the journal in which a host tells what an attempt changed in the folder of its task."""
+    return f"tree.{attempt}.jsonl"
 
 
 class HostLease(Struct, frozen=True):
@@ -87,4 +112,6 @@ def may_be_given(path: str, task_id: str) -> bool:
     name = path.removeprefix(f"tasks/{task_id}/")
     if name == path:
         return _SETTING(path) is not None
+    if is_tree(name):
+        return False  # what it told is in the folder that is given
     return name in _GIVEN or may_be_sent(name) or _EARLIER(name) is not None

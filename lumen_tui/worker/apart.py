@@ -12,7 +12,7 @@ from lumen_tui.model.isolation import Isolation, mode_of
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.tools.base import Stopped
-from lumen_tui.tools.isolation import living
+from lumen_tui.tools.isolation import living, records
 from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.tools.sandbox import secrets
 from lumen_tui.worker.world import World
@@ -23,6 +23,9 @@ def begin(world: World, spec: Spec, role: Role, config: Config) -> tuple[Spec, I
 
     Raise Unfit, or OSError where there is no room.
     """
+    if world.link is not None:  # its engine has chosen, and made the folder
+        given = records.read_isolation(world.folder)
+        return (placed(spec, given, world.folder), given) if given else (spec, None)
     mode = mode_of(spec, role, config.workers.isolate)
     if not mode:
         return spec, None

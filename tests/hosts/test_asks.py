@@ -73,8 +73,8 @@ async def test_a_cap_at_home_holds_on_the_host_and_a_raised_one_lets_it_go_on(ho
     settings(home, "[budget]\nday_tokens = 10\nday_usd = 0\n")
     task = await begun(home, host, home.task("anything"))
     events = home.layout.task(task.task_id) / "events.jsonl"
-    until(lambda: home.tend(task) and b'"waiting"' in content(events))
-    assert server.asked == [] and task.task_id in booked(home.layout).waits
+    until(lambda: home.tend(task) and task.task_id in booked(home.layout).waits)
+    assert server.asked == [] and b'"waiting"' in content(events)
     settings(home, "[budget]\nday_tokens = 0\nday_usd = 0\n")
     until(lambda: not home.tend(task))
     assert len(server.asked) == 1 and b"goes on after" in events.read_bytes()

@@ -28,6 +28,7 @@ from lumen_tui.hosts.task_link import TaskLink
 from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.storage import process
 from lumen_tui.storage.clock import SystemClock
+from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.tasks.task_records import read_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,25 +151,28 @@ def calls(home: Any, task_id: str) -> list[str]:
 
 
 DEATHS = [
-    (frame, victims) for frame in range(2, 60, 3) for victims in (("scheduler",), ("attic",), ("scheduler", "attic"))
+    (frame, victims) for frame in range(2, 60, 3) for victims in (("scheduler",), ("host",), ("scheduler", "host"))
 ]
+HOSTS = ("attic", "cellar", "loft")
 
 
 @pytest.mark.long
 async def test_whoever_is_killed_between_engine_and_worker_each_step_is_made_once(machines, home, server, sampled):
-    machines.start("scheduler")
-    machines.start("attic")
-    for frame, victims in sampled(DEATHS, 4):
+    for name in ("scheduler", *HOSTS):
+        machines.start(name)
+    for at, (frame, victims) in enumerate(sampled(DEATHS, 4)):
         server.script = [*STEPS, "The answer."]
-        before = len(server.asked)
+        before, host = len(server.asked), HOSTS[at % len(HOSTS)]
         task_id = home.task("anything")
-        assert (await machines.ask("attic", Begin(home.order(task_id)))).refused == ""
-        acts = {frame: partial(machines.restart, *victims)}
-        await follow(machines, home, "attic", task_id, 1, acts)
+        assert (await machines.ask(host, Begin(home.order(task_id)))).refused == ""
+        acts = {frame: partial(machines.restart, *(host if victim == "host" else victim for victim in victims))}
+        await follow(machines, home, host, task_id, 1, acts)
         record = read_json(home.layout.task(task_id) / "exit.json", Exit)
         assert record is not None and record.status == "done"
         assert len(server.asked) - before == 12
         assert len(calls(home, task_id)) == len(set(calls(home, task_id))) == 11
+        book = Ledger(home.layout).refresh()
+        assert book.tasks[task_id].calls == 12 and not book.open and not book.lost
 
 
 @pytest.mark.long

@@ -57,6 +57,7 @@ def test_every_file_in_the_table_is_one_of_the_layout(root: Path) -> None:
         "claim.json",
         "collected.json",
         "copied.json",
+        "tree.<attempt>.jsonl",
         "isolation.json",
         "lease.json",
         "home.json",

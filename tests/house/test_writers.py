@@ -21,6 +21,8 @@ ALLOWED = {
     "lumen_tui/tools/isolation/pool.py": "worktrees of git; what a kill leaves half made is made again or swept",
     "lumen_tui/tools/isolation/copies.py": "copies a folder of the operator into a task's own, with links and modes",
     "lumen_tui/tools/isolation/placing.py": "what a person accepted, in their own folder, with modes and links",
+    "lumen_tui/hosts/tree_packing.py": "the folder of a task that came from its engine, new, with modes and links",
+    "lumen_tui/hosts/tree_changes.py": "what a host changed, into the task's own folder, with modes and links",
     "lumen_tui/headless/demo.py": "removes the throw-away folder that it made, whole",
     "lumen_tui/headless/recording.py": "unpacks a recording into such a folder, with the times of its files",
     "lumen_tui/tui/patches/way_out.py": "the terminal itself, past whoever waits to write to it",

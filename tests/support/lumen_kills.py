@@ -130,6 +130,8 @@ class CallWatch:
 
 
 def _is_made_or_cut(path: Any, flags: int) -> bool:
+    if isinstance(path, int):
+        return False  # a file object around a descriptor: `open` was before
     try:
         status = os.lstat(path)
     except OSError:
