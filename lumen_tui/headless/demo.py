@@ -177,7 +177,7 @@ def _end_engine(layout: Layout) -> bool:
 
 
 def _engines(layout: Layout) -> list[int]:
-    return process.started_with("--engine-only", "--state", str(layout.root))
+    return process.started_with("--state", str(layout.root), "--engine-only")
 
 
 def _ended(layout: Layout) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from lumen_until import until
 
 from lumen_tui.engine.doctor import examine
 from lumen_tui.engine.doctor.disk import PROBLEM
+from lumen_tui.engine.launch import start_engine
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.headless import demo, recording, scripted_model
 from lumen_tui.model.requests.attention import AnswerQuestion
@@ -115,8 +114,7 @@ class Opened:
         self.root.parent.mkdir()
         self.sitter = demo.Sitter(self.root)
         demo.fill(self.root, self.sitter.model())
-        words = [sys.executable, "-P", "-m", "lumen_tui", "--engine-only", "--state", str(self.root)]
-        self.engine = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.engine = start_engine(self.root)
         self.port = RemotePort(self.root, "ana")
 
     def task(self, objective: str) -> TaskView:
