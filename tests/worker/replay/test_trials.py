@@ -32,7 +32,7 @@ RULE = ToolRule("required_before_exit", "shell")
 
 
 @pytest.fixture
-def work(played):
+def work(played, sandbox):
     """Recorded work of the shipped builder: 60 false claims without a test, and 40 true ones with one."""
     false = played.play(DONE, role="builder", task_id="tsk-false")
     true = played.play(TESTED, DONE, role="builder", task_id="tsk-true")
