@@ -17,7 +17,7 @@ PINS = import tomllib; read = lambda name: tomllib.load(open(name, "rb")); \
 	open("$(VENV)/dev.txt", "w").write("\n".join(read("pyproject.toml")["dependency-groups"]["dev"])); \
 	open("$(VENV)/pins.txt", "w").write("\n".join(p["name"] + "==" + p["version"] for p in packages if names.count(p["name"]) == 1))
 # What depends on the sandbox around commands, and the programs whose absence changes them.
-SANDBOXED := tests/worker tests/tools tests/actions/approvals tests/actions/facts tests/engine/acceptance tests/engine/test_*.py
+SANDBOXED := tests/worker tests/tools tests/hosts tests/actions/approvals tests/actions/facts tests/engine/acceptance tests/engine/evolution tests/engine/test_*.py
 WITHOUT := $(BIN)/python tests/support/lumen_bare.py --without bwrap --without strace
 # Two more than there are processors, as tests often wait for processes; each beyond the ninth would cost more than it does.
 WORKERS = $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$(( n < 7 ? n + 2 : 9 )))

@@ -69,6 +69,7 @@ def test_an_observation_that_names_a_path_becomes_a_fact_with_its_source(mind: M
     assert link(mind) == ""
 
 
+@pytest.mark.usefixtures("sandbox")  # in which the version is asked for
 def test_a_version_that_was_accepted_becomes_a_fact(mind: Mind, session: SessionFile) -> None:
     said = subprocess.run(["python3", "--version"], check=True, capture_output=True, text=True).stdout
     version = said.split()[1]
