@@ -28,8 +28,9 @@ from lumen_tui.tools.policy.verdict import CallHistory, RequestedCall, judge, un
 from lumen_tui.tools.toolbox import TOOLS
 from lumen_tui.worker.acting import performer
 from lumen_tui.worker.record import calls_made
+from lumen_tui.worker.stopping import Stopper
 from lumen_tui.worker.task import CannotBegin, role_of
-from lumen_tui.worker.world import Stopper, World
+from lumen_tui.worker.world import World
 
 CUT_OFF = (
     "The engine's side of this call ended before the end of the call was known. It may have happened, wholly, in part "

@@ -38,8 +38,9 @@ from lumen_tui.worker import claimed  # noqa: E402
 from lumen_tui.worker.closing import PutBack  # noqa: E402
 from lumen_tui.worker.engine_link import EngineLink  # noqa: E402
 from lumen_tui.worker.run_lock import NoLock, take_lock  # noqa: E402
+from lumen_tui.worker.stopping import Stopper  # noqa: E402
 from lumen_tui.worker.task import CannotBegin, Task, read_attempt  # noqa: E402
-from lumen_tui.worker.world import Stopper, TaskTally, World  # noqa: E402
+from lumen_tui.worker.world import TaskTally, World  # noqa: E402
 
 _PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _PR_SET_DUMPABLE = 4

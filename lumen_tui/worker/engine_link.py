@@ -41,7 +41,7 @@ from lumen_tui.tools.agent.tools import AT_ENGINE
 from lumen_tui.tools.base import Context, Stopped, ToolError, ToolResult
 from lumen_tui.tools.policy.verdict import RequestedCall
 from lumen_tui.tools.toolbox import Handling
-from lumen_tui.worker.world import Stopper
+from lumen_tui.worker.stopping import Stopper
 
 _FIRST_LOOK, _LAST_LOOK = 0.005, 0.1  # seconds between two looks for an answer, which grow
 _answer = msgspec.json.Decoder(AskAnswer).decode

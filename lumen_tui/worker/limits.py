@@ -10,7 +10,7 @@ from lumen_tui.model.times import span
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.toolbox import Toolbox
 from lumen_tui.worker.spending import Spending
-from lumen_tui.worker.world import Stopper
+from lumen_tui.worker.stopping import Stopper
 
 
 class TaskLimits:

@@ -21,7 +21,8 @@ from lumen_tui.tools.base import ApprovalReply, ApprovalRequest, Stopped
 from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.worker.asking import ApprovalClient
 from lumen_tui.worker.record import Recorder
-from lumen_tui.worker.world import Stopper, World
+from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.world import World
 
 CALL = ApprovalRequest(
     tool="shell", summary="make", arguments={"command": "make hunter2hunter2"}, rule="make", reason="w"

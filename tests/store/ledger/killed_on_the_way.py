@@ -15,7 +15,8 @@ from lumen_tui.providers.choose import choose_provider
 from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
-from lumen_tui.worker.world import Stopper, TaskTally, World
+from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.world import TaskTally, World
 
 
 def main(root: Path, task: str, kind: str, url: str) -> None:

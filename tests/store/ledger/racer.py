@@ -18,7 +18,8 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.store.ledger import ledger_pages
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
-from lumen_tui.worker.world import Stopper, TaskTally, World
+from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.world import TaskTally, World
 
 
 def say(*words: object) -> None:

@@ -13,7 +13,8 @@ from lumen_tui.providers.base import LEAST_OUTPUT, ProviderError, Reserve
 from lumen_tui.storage.journal import Journal
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
-from lumen_tui.worker.world import Stopper, TaskTally, World
+from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.world import TaskTally, World
 
 PROMPT, OUTPUT = 5_000, 16_000
 

@@ -17,7 +17,8 @@ from lumen_tui.storage.journal import Journal
 from lumen_tui.store.tasks.pauses import Kill, write_kill
 from lumen_tui.worker.record import Recorder
 from lumen_tui.worker.spending import Spending
-from lumen_tui.worker.world import Stopper, TaskTally, World
+from lumen_tui.worker.stopping import Stopper
+from lumen_tui.worker.world import TaskTally, World
 
 
 def events(purse, name, kind):
