@@ -15,6 +15,7 @@ from lumen_tui.model.tasks import Spec
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.isolation import living
 from lumen_tui.tools.isolation.base import Unfit
 from lumen_tui.tools.outputs import OUTPUTS
@@ -39,7 +40,7 @@ def pack(layout: Layout, spec: Spec, attempt: int) -> HostOrder:
         given[name] = data
     if tree := _tree(layout, spec, attempt, _MOST_BYTES - total):
         given[f"tasks/{spec.id}/{frames.TREE}"] = tree
-    return HostOrder(spec.id, attempt, spec.role, given)
+    return HostOrder(spec.id, attempt, spec.role, given, load_config(layout)[0].approvals.ask)
 
 
 def _tree(layout: Layout, spec: Spec, attempt: int, most: int) -> bytes:

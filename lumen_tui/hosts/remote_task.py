@@ -29,6 +29,7 @@ from lumen_tui.storage import directories, files
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import stamp
+from lumen_tui.store.settings.config import change_operator, load_config
 from lumen_tui.store.tasks import claims, leases, task_records
 from lumen_tui.store.tasks.task_records import has_worker, read_json
 from lumen_tui.tools.isolation.placing import Unplaceable
@@ -141,6 +142,12 @@ class RemoteTask:
         self._spool.close()
 
 
+def _ask_for(layout: Layout, asks: Iterable[str]) -> None:
+    """Let a person be asked for these calls, too, whatever the settings of this host leave open."""
+    own = load_config(layout)[0].approvals.ask
+    change_operator(layout, {"approvals.ask": list(dict.fromkeys([*own, *asks]))})
+
+
 class HostFolder:
     """The folder of a host: a folder for each task, and in it one for each attempt."""
 
@@ -211,6 +218,7 @@ class HostFolder:
         for path, data in order.files.items():
             directories.make_folder((new / _STATE / path).parent)
             files.replace(new / _STATE / path, data)
+        _ask_for(Layout(new / _STATE), order.asks)
         _lay_out_tree(Layout(new / _STATE).task(order.task_id))
         if (number := workers.next_attempt(Layout(new / _STATE).task(order.task_id))) != order.attempt:
             raise OrderRefused(f"the order is for attempt {order.attempt}, and its files are those of attempt {number}")

@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from lumen_tui.model.asks import ANSWERS, ASKS
+from lumen_tui.model.config import Asks
 
 TRANSCRIPT = "transcript.jsonl"  # stands for the session file of the attempt, which is not in the task's folder
 LOG = "worker.log"
@@ -99,12 +100,16 @@ class Home(Struct, frozen=True, omit_defaults=True):
 
 
 class HostOrder(Struct, frozen=True):
-    """One attempt at one task for a host. No key is ever in it: a host has its own, and its own settings."""
+    """One attempt at one task for a host. No key is ever in it: a host has its own, and its own settings.
+
+    What a person is to be asked for here is asked there as well, beside what the host's own settings name.
+    """
 
     task_id: str
     attempt: int
     role: str
     files: dict[str, bytes]  # path below a state folder -> content
+    asks: tuple[Asks, ...] = ()  # of [approvals]
 
 
 def may_be_given(path: str, task_id: str) -> bool:

@@ -19,6 +19,8 @@ from lumen_tui.model.frames import HostLease, HostOrder
 from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.storage import process
 from lumen_tui.storage.clock import SystemClock
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import leases
 from lumen_tui.store.tasks.task_records import read_json
 
@@ -54,6 +56,24 @@ async def test_a_task_done_on_a_host_is_here_as_if_it_had_been_done_here(home, h
     record = read_json(home.layout.task(task_id) / "exit.json", Exit)
     assert record is not None and (record.status, record.brain) == ("done", "offline: largest-files")
     assert len(list(home.layout.transcripts.glob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "then"), [("[approvals]\nask = []\n", ["shell:any"]), ("", ["custom:high", "shell:any"])]
+)
+async def test_what_is_asked_for_at_home_is_asked_for_on_a_host(home, host, own, then):
+    home.layout.config.write_text('[approvals]\nask = ["shell:any"]\n')
+    (host.root / "lumen.toml").write_text(own)
+    task = await host.begin(home.order(home.task()))
+    assert list(load_config(Layout(task.folder.parents[1]))[0].approvals.ask) == then
+
+
+async def test_broken_settings_of_a_host_leave_everything_to_a_person(home, host):
+    home.layout.config.write_text("[approvals]\nask = []\n")
+    (host.root / "lumen.toml").write_text("[approvals\n")
+    task = await host.begin(home.order(home.task()))
+    asked = load_config(Layout(task.folder.parents[1]))[0].approvals.ask
+    assert {"shell", "write", "custom", "web_fetch"} <= set(asked)
 
 
 async def test_a_worker_outlives_its_launcher_and_is_found_again(home, host, server):
