@@ -139,7 +139,7 @@ class HostLink:
             async with asyncio.timeout(_LOOK * 2):
                 answer = await self._caller.ask(name, Describe())
         except (NoHost, BadCertificate, TimeoutError) as error:
-            reason = str(error) or "it does not answer"
+            reason = "it is not connected" if isinstance(error, NoHost) else str(error) or "it does not answer"
             self._seen[name] = msgspec.structs.replace(before, trouble=one_line(reason, 300))
             return
         if (facts := answer.facts) is None:

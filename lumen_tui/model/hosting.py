@@ -150,8 +150,10 @@ def place(spec: Spec, book: HostBook) -> HostWait:
     refusals = {host.name: why_not(host, spec, book) for host in named}
     free = [host for host in named if not refusals[host.name]]
     if not free:
+        if spec.host != ANY:
+            return HostWait("", "waits for host", f"it runs on host {wanted}: {refusals[spec.host]}")
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
-        return HostWait("", "waits for host", f"it runs on host {wanted}: {reasons}")
+        return HostWait("", "waits for host", f"it runs on any host, and none takes it now: {reasons}")
     last = book.units.get(spec.wu_id, "") if spec.wu_id else ""
     chosen = max(free, key=lambda host: (host.name == last, host.slots - book.busy.get(host.name, 0)))
     return HostWait(chosen.name)

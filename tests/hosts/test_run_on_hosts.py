@@ -106,9 +106,9 @@ def test_a_task_for_a_host_that_is_not_there_waits_says_why_and_begins_once_it_h
     fleet.register("attic")
     fleet.drive()
     task_id = fleet.lumen("task", "new", README_TASK, "--host", "attic").stdout.strip()
-    until(lambda: "host attic is not connected" in fleet.why_waits(task_id), lambda: fleet.why_waits(task_id))
+    until(lambda: "host attic: it is not connected" in fleet.why_waits(task_id), lambda: fleet.why_waits(task_id))
     assert not (fleet.layout.task(task_id) / "run.json").exists()
-    assert "host attic is not connected" in fleet.lumen("task", "show", task_id).stdout
+    assert "host attic: it is not connected" in fleet.lumen("task", "show", task_id).stdout
     fleet.start("attic")
     until(lambda: fleet.ended(task_id), fleet.instead)
     assert fleet.ended(task_id).status == "done"
