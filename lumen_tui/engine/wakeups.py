@@ -12,7 +12,7 @@ from lumen_tui.storage.watch import Notices
 
 _OURS = frozenset({
     "heartbeat.json", "events.jsonl", "events.1.jsonl", "command-receipts.jsonl", "engine.log",
-    "attention.jsonl", "notifications.jsonl", "answers.jsonl",
+    "attention.jsonl", "notifications.jsonl", "answers.jsonl", "seals.jsonl",
     "signal-receipts.jsonl", "relationships.jsonl", "touches.jsonl", "confirmations.jsonl", "archive.jsonl",
 })  # fmt: skip
 

@@ -64,10 +64,21 @@ class Sealer:
             size = 0
         if size != self._read:
             self._state, self._read = seals.read_chain(self._root), size
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Keep of each content its last part: an engine runs for months, and the others are in the chain."""
+        for known in self._state.journals.values():
+            for content in known.contents.values():
+                del content.parts[:-1]
+
+    def _whole(self, journal: str) -> SealedJournal:
+        return seals.read_chain(self._root).journals[journal]
 
     def _append(self, make: seals.Make) -> None:
         added = seals.append(self._root, make)
         self._state.add_all(added)
+        self._shorten()
         self._read += sum(len(seals.line_of(seal)) + 1 for seal in added)
 
     def _look(self, path: str, at: str, faults: list[SealFault]) -> list[SealedPart]:
@@ -86,11 +97,11 @@ class Sealer:
             status = os.stat(path, follow_symlinks=False)
         except OSError:
             self._sealed.pop(path, None)
-            return seals.fault_of(path, journal, known)
+            return seals.fault_of(path, journal, self._whole(journal))
         contents = [known.contents[base] for base in known.candidates()]
         if any(content.inode == status.st_ino and content.end <= status.st_size for content in contents):
             return None
-        return seals.fault_of(path, journal, known)
+        return seals.fault_of(path, journal, self._whole(journal))
 
     def _grown(self, path: str, journal: str, known: SealedJournal | None) -> list[SealedPart]:
         """Return the parts that a journal has and no seal yet; none while somebody writes to it."""
@@ -104,7 +115,7 @@ class Sealer:
             size, status = seals.whole_lines(fd), os.fstat(fd)
             fcntl.flock(fd, fcntl.LOCK_UN)  # what stands before its last newline does not change any more
             os.fdatasync(fd)
-            base = _base_of(fd, journal, known) if known else 0
+            base = self._base_of(fd, journal, known) if known else 0
             end = known.contents[base].end if known else 0
             parts = list(seals.hashed(fd, SealedPart(journal, status.st_ino, base, end, end, ""), size))
         finally:
@@ -112,14 +123,14 @@ class Sealer:
         self._sealed[path] = (status.st_ino, status.st_size)
         return parts
 
-
-def _base_of(fd: int, journal: str, known: SealedJournal) -> int:
-    """Return the base of the content that an open file has; by its inode where that is of one alone."""
-    bases, inode = known.candidates(), os.fstat(fd).st_ino
-    same = [base for base in bases if known.contents[base].inode == inode]
-    if len(same) == 1:
-        return same[0]
-    return next((base for base in bases if seals.first_fault(fd, journal, known.contents[base]) is None), bases[0])
+    def _base_of(self, fd: int, journal: str, known: SealedJournal) -> int:
+        """Return the base of the content that an open file has; by its inode where that is of one alone."""
+        bases, inode = known.candidates(), os.fstat(fd).st_ino
+        same = [base for base in bases if known.contents[base].inode == inode]
+        if len(same) == 1:
+            return same[0]
+        contents = self._whole(journal).contents
+        return next((base for base in bases if seals.first_fault(fd, journal, contents[base]) is None), bases[0])
 
 
 def turn(layout: Layout, at: str) -> bool:

@@ -36,6 +36,7 @@ EDITS = [
     (("--wu", "WU-001"), {"wu_id": "WU-001"}),
     (("-l", "Core"), {"lane": "Core"}),
     (("--isolate", "copy"), {"isolate": "copy"}),
+    (("--host", "any"), {"host": "any"}),
     (("-p", "P1", "--usd", "1", "--objective", "x"), {"priority": "P1", "objective": "x"}),
 ]
 

@@ -29,7 +29,7 @@ from lumen_tui.tui.app import LumenApp
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "version-0.1.tar.xz"
 NEW_SECTIONS = re.compile(
-    r"(?<=room), (?:scheduling|projects|schedules|notify|backup|traces|mail|, )+(?=, allow)"
+    r"(?<=room), (?:scheduling|projects|schedules|notify|backup|traces|mail|hosts|, )+(?=, allow)"
     r"|(?<=keys), commands, filters"
 )
 NEW_CLOSED = "no MCP server is used, "

@@ -11,7 +11,7 @@ from lumen_quiet import rest
 from lumen_robot import Robot
 
 SIZES = ((120, 40), (80, 24))
-# What is pressed to get there, by the name of the picture.
+# What is pressed to get there, by the name of the picture; `rest` is no key.
 SCREENS = {
     "room": "",
     "zoom loop": "1 z",
@@ -75,7 +75,7 @@ SCREENS = {
     "problems": "X",
     "pause": "P",
     "kill": "ctrl+k",
-    "quit": "q",
+    "quit": "rest q",  # what the selected row adds is behind it, and comes no more once it is there
     "past": "tilde",
     "past an hour before": "tilde shift+left",
     "past zoomed": "tilde shift+left 3 z",
@@ -100,7 +100,7 @@ async def opened(app: Any, size: tuple[int, int], keys: str = "") -> AsyncIterat
         robot = Robot(app, pilot)
         await robot.until(lambda: app.room.snapshot.root and app.room.snapshot.loading == 1)
         for key in keys.split():
-            await robot.press(key)
+            await (_steady(robot) if key == "rest" else robot.press(key))
         await robot.until(lambda: not any(word in robot.text for word in ("Reading", "Looking…")))
         await _steady(robot)
         yield robot

@@ -40,7 +40,7 @@ async def test_an_answer_is_an_order_in_the_next_request_and_the_wait_costs_noth
     view = desk.view(task)
     assert (view.status, view.state, view.pid, view.reason) == (
         Status.ASKING,
-        "asks",
+        "waiting",
         0,
         "asks the operator: Which port?",
     )

@@ -36,7 +36,7 @@ async def test_at_80_columns_nothing_of_why_and_when_is_cut(purse, a_hold, now, 
         await until(pilot, lambda: "by role" in screen_text(app))
         said = " ".join(screen_text(app).replace("│", " ").split())
         assert "today's budget: 95,000 of 100,000 tokens, $4.20 of $5.00 spent" in said
-        assert "95,000 of 100,000 tokens, $4.20 of $5.00 (95%)" in said
+        assert "95,000 of 100,000 tokens, $4.20 of $5.00 (95 %)" in said
         assert "at that pace the cap is reached in 3 min" in said and " UTC" in said
         assert "…" not in screen_text(app)
 
@@ -52,7 +52,7 @@ async def test_the_page_shows_who_spent_and_r_makes_room(purse, a_hold, now, ope
         await pilot.press("dollar_sign")
         await until(pilot, lambda: isinstance(app.screen, BudgetScreen) and "by role" in screen_text(app))
         shown = screen_text(app)
-        for words in ("61,000 of 100,000 tokens, $4.20 of $5.00 (84%)", "9.0 k tokens, $0.01 reserved", "researcher",
+        for words in ("61,000 of 100,000 tokens, $4.20 of $5.00 (84 %)", "9.0 k tokens, $0.01 reserved", "researcher",
                       "in flight", "today's budget: 61,000", "the cap is reached in 11 min"):  # fmt: skip
             assert words in shown
         assert "\x1b]52" not in shown
