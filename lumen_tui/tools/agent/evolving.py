@@ -97,9 +97,9 @@ PROPOSE_CHANGE = Tool(
 )
 READ_TRIALS = Tool(
     "read_trials",
-    "List the changes of roles that were proposed, and what their trials showed. Use it before you propose a change, and "
-    "after; not to learn how a task went. You get how many recorded cases each change fixed and broke, whether that may be "
-    "chance, and what speaks against it.",
+    "List the changes of roles that were proposed, and what their trials showed. Use it before you propose a change "
+    "and after; not to learn how a task went. You get how many recorded cases each fixed and broke, whether that may "
+    "be chance, and what speaks against it.",
     ReadTrialsArguments,
     read_trials,
     lambda a: f"read trials {a.candidate}".strip(),
