@@ -48,3 +48,11 @@ def test_where_much_is_broken_nothing_is_tried_again(tmp_path):
 def test_what_cannot_be_run_is_not_tried_again(tmp_path):
     ran = twice(tmp_path, "import nothing_of_that_name")
     assert ran.returncode == 2 and "once more" not in ran.stdout
+
+
+def test_rows_that_must_run_are_asked_of_the_first_run_alone(tmp_path, monkeypatch):
+    asks = "\nimport os\ndef test_rows(): assert 'LUMEN_MUST_RUN' not in os.environ\n"
+    monkeypatch.setenv("LUMEN_MUST_RUN", "rows")
+    ran = twice(tmp_path, asks)
+    assert ran.returncode == 0, ran.stdout
+    assert "once more, by themselves: test_some.py::test_rows" in ran.stdout

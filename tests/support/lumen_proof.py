@@ -4,7 +4,7 @@ A test takes part by a mark: `@pytest.mark.threat("S5", "ids that lead out of th
 `fault` with a row R. Its attempts are those of the mark, else the points of its sweep, else one for each test. What is
 skipped counts as nothing tried and is named with its reason. LUMEN_ROWS takes single rows, LUMEN_PROOF names the rows
 and the document into which their table goes (`S:docs/security.md`), and LUMEN_MUST_RUN a file with the rows of which
-nothing may be left out.
+some line must be tried.
 """
 
 from __future__ import annotations
@@ -146,11 +146,10 @@ def documented(document: Path) -> set[Line]:
 
 
 def missing(lines: Tallies, required: Path) -> list[str]:
-    """Return a sentence for each row of the file of which a line, or all of it, was left out."""
+    """Return a sentence for each row of the file that was skipped whole, or of which there is no test."""
     rows = [row for row in required.read_text().split("\n") if row and not row.startswith("#")]
-    ran = {row for row, _ in lines}
-    left = [f"{row} was skipped: {tried}" for (row, tried), counts in lines.items() if row in rows and counts.left_out]
-    return left + [f"{row} was not run at all" for row in rows if row not in ran]
+    there, ran = {row for row, _ in lines}, {row for (row, _), counts in lines.items() if not counts.left_out}
+    return [f"{row} was {'skipped' if row in there else 'not run at all'}" for row in rows if row not in ran]
 
 
 def left_out(lines: Tallies) -> str:
