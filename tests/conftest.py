@@ -182,6 +182,17 @@ def sampled(request: pytest.FixtureRequest, record_property: Callable[[str, obje
 
 
 @pytest.fixture
+def inotify(tmp_path: Path) -> None:
+    """The system gives a user so many instances (128 mostly), and other programs may hold them all."""
+    from lumen_tui.storage.watch import Notices
+
+    try:
+        Notices([tmp_path]).close()
+    except OSError as error:
+        pytest.skip(f"inotify has nothing left here: {error}")
+
+
+@pytest.fixture
 def sandbox() -> None:
     """For what takes place only where a sandbox holds: without one every command asks."""
     import lumen_machine

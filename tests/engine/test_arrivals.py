@@ -14,6 +14,8 @@ from lumen_tui.engine.runner import Runner, RunOptions
 from lumen_tui.storage import journal
 from lumen_tui.storage.layout import Layout
 
+pytestmark = pytest.mark.usefixtures("inotify")
+
 
 async def test_an_idle_beat_does_not_wake_the_engine_again(world):
     engine = world.engine()

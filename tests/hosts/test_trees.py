@@ -55,7 +55,9 @@ async def begun(home, host, task_id: str, attempt: int = 1):
     return task
 
 
-async def test_what_a_builder_changed_on_a_host_waits_here_as_the_same_change_list(home, host, server, project):
+async def test_what_a_builder_changed_on_a_host_waits_here_as_the_same_change_list(
+    home, host, server, project, sandbox
+):
     before = contents(project)
     task_id = home.task("anything", role="builder", folder=str(project))
     server.script = [

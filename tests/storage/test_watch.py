@@ -16,14 +16,7 @@ from lumen_tui.storage import watch
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.watch import Notices
 
-
-@pytest.fixture(autouse=True)
-def inotify(tmp_path: Path) -> None:
-    """The system gives a user so many instances (128 mostly), and other programs may hold them all."""
-    try:
-        Notices([tmp_path]).close()
-    except OSError as error:
-        pytest.skip(f"inotify has nothing left here: {error}")
+pytestmark = pytest.mark.usefixtures("inotify")
 
 
 @pytest.fixture

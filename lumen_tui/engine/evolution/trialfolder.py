@@ -37,6 +37,7 @@ from lumen_tui.tools.isolation import pool, shadows
 from lumen_tui.worker.trial_account import Payer
 
 LOOK = 0.1  # seconds between two looks at what has ended
+EXITING = 5.0  # seconds that a worker may take from its last record to its end
 REASON = 200  # characters
 _LINE = f"`[budget.roles.{TRIALS}]` in lumen.toml gives trials a line of their own"
 
@@ -141,7 +142,7 @@ class TrialFolder:
         """Have a task that ended without telling anything go on; one that was put away begins anew."""
         folder = task_files.folder_of(self.layout, task_id)
         ended = self.ended(task_id)
-        if folder is None or ended is None or not told_nothing(ended) or has_worker(folder):
+        if folder is None or ended is None or not told_nothing(ended) or not _is_left(folder):
             return
         if folder != self.layout.task(task_id):
             pool.remove_tree(folder)
@@ -159,6 +160,16 @@ class TrialFolder:
         """Let whatever a worker asks a person be unanswered at once: nobody is asked in a trial."""
         for request in approvals.undecided(self.layout):
             approvals.expire(self.layout, request, now)
+
+
+def _is_left(folder: Path) -> bool:
+    """Return whether the worker that wrote how its task ended is gone; it has only to exit then, so wait for that."""
+    deadline = time.monotonic() + EXITING
+    while has_worker(folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK)
+    return True
 
 
 def _without_none(table: dict[str, object]) -> dict[str, object]:
