@@ -18,7 +18,6 @@ from lumen_tui.model.budget import dollars
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evals import SUITE, EvalCase, Split
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.learning_rules import matches
 from lumen_tui.model.paired import alpha_of, difference_interval, exact_p
 from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule, rule_fault, rule_sentence
 from lumen_tui.model.text import is_safe, one_line
@@ -232,6 +231,8 @@ def _of_ground(ground: TrialGround) -> Iterable[str]:
         yield f"the constitution does not hold: {ground.constitution}"
     if candidate.trust.rank < _TRUSTED:
         yield f"it comes from an untrusted origin: {candidate.trust}"
+    from lumen_tui.model.learning_rules import matches  # 7 ms of patterns, which whoever only reads trials does without
+
     if dangers := matches(f"{edit.sentence} {candidate.why}"):
         yield f"its words are dangerous: {', '.join(dict.fromkeys(dangers))}"
     if ground.role.source != "shipped":

@@ -20,12 +20,14 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = next((home / "lib").glob("python*")) / "site-packages"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
+        (command,) = [info for info in archive.infolist() if info.filename.endswith(".data/scripts/lumen-tui")]
+        source = archive.read(command).decode()
     borrowed = sysconfig.get_paths()["purelib"]
     (site / "borrowed.pth").write_text(f"import sys; sys.path.append({borrowed!r})\n", encoding="utf-8")
     script = home / "bin" / "lumen-tui"
-    main = "import sys\nfrom lumen_tui.__main__ import start\nsys.exit(start())\n"
-    script.write_text(f"#!{home}/bin/python\n{main}", encoding="utf-8")
-    script.chmod(0o755)
+    assert source.startswith("#!python\n")  # what installers replace by their interpreter
+    script.write_text(source.replace("#!python", f"#!{home}/bin/python", 1), encoding="utf-8")
+    script.chmod(command.external_attr >> 16)
     return home / "bin"
 
 
@@ -54,6 +56,18 @@ def test_the_wheel_holds_the_roles_the_styles_and_the_seed(wheel: Path, root: Pa
 def test_it_is_the_wheel_that_is_imported(programs: Path, tmp_path: Path) -> None:
     done = _run(programs, tmp_path, "python", "-c", "import lumen_tui; print(lumen_tui.__file__)")
     assert Path(done.stdout.strip()).is_relative_to(programs.parent), done.stderr
+
+
+def test_a_signal_is_sent_without_the_regular_expressions_that_other_wrappers_import(
+    programs: Path, tmp_path: Path
+) -> None:
+    assert _run(programs, tmp_path, "lumen-tui", "init").returncode == 0
+    command = ["-X", "importtime", str(programs / "lumen-tui"), "signal", "the port moved"]
+    done = _run(programs, tmp_path, "python", *command)
+    assert done.returncode == 0, done.stderr
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "lumen_tui.cli.fast.hot" in imported
+    assert not imported & {"re", "enum", "typing", "json", "msgspec"}
 
 
 def test_help_and_the_shipped_roles(programs: Path, tmp_path: Path) -> None:
