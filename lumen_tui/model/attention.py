@@ -280,11 +280,11 @@ def _fact(state: FactState) -> Attention:
     return Attention(Need.FACT, state.fact.id, text, state.drifted)
 
 
-_NEEDS = {Status.FAILED: Need.FAILED, Status.LOST: Need.LOST, Status.STALLED: Need.STALLED}
+OF_TASKS = {Status.FAILED: Need.FAILED, Status.LOST: Need.LOST, Status.STALLED: Need.STALLED}
 
 
 def _task(view: TaskView) -> Attention | None:
-    need = _NEEDS.get(view.status)
+    need = OF_TASKS.get(view.status)
     if need is None:
         return None
     reason = f": {view.reason}" if view.reason else ""

@@ -40,7 +40,7 @@ class Status(StrEnum):
     @property
     def alive(self) -> bool:
         """Whether it has a worker process."""
-        return self in (Status.RUNNING, Status.STALLED, Status.WAITING)
+        return self in ALIVE
 
     @property
     def parked(self) -> bool:
@@ -48,6 +48,7 @@ class Status(StrEnum):
         return self in (Status.ASKING, Status.AWAITING)
 
 
+ALIVE = (Status.RUNNING, Status.STALLED, Status.WAITING)
 WAITING_ON_YOU = "waiting"
 FOR_BUDGET = "for budget"
 FOR_TASKS = "for tasks"

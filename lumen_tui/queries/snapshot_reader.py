@@ -17,7 +17,7 @@ from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Untriaged
 from lumen_tui.model.roles import unreached
 from lumen_tui.model.snapshot import DemoMark, EngineView, Revisions, Snapshot, SpendView, WakeState
-from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.tasks import ALIVE, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries import learnt
 from lumen_tui.queries.operators import OperatorsIndex
@@ -293,14 +293,13 @@ class SnapshotReader:
 
     def queue(self, now: float) -> attention.Queue:
         """Return what needs a person, and what is snoozed, as of the last refresh."""
-        live = self.tasks.live()
-        return self._attention(live, self._spend(now, live), self._problems(now), now)
+        return self._attention(self._spend(now), self._problems(now), now)
 
     def partial_snapshot(self, now: float) -> Snapshot:
         """Return what was loaded so far."""
         live, problems = self.tasks.live(), self._problems(now)
-        spend = self._spend(now, live)
-        needs = self._attention(live, spend, problems, now)
+        spend = self._spend(now)
+        needs = self._attention(spend, problems, now)
         return Snapshot(
             root=str(self.layout.root),
             taken=now,
@@ -357,17 +356,15 @@ class SnapshotReader:
             now=now,
         )
 
-    def _spend(self, now: float, live: list[TaskView]) -> SpendView:
-        alive = [view.id for view in live if view.status.alive]
+    def _spend(self, now: float) -> SpendView:
+        alive = [view.id for view in self.tasks.of_status(ALIVE)]
         return budget.view(self._ledger.book, self.config.budget, now, alive)
 
-    def _attention(
-        self, live: list[TaskView], spend: SpendView, problems: tuple[Problem, ...], now: float
-    ) -> attention.Queue:
+    def _attention(self, spend: SpendView, problems: tuple[Problem, ...], now: float) -> attention.Queue:
         p0 = self.nodes.open.counts(now).get("P0", 0)
         items = attention.collect(
             engine=self._engine,
-            tasks=live,
+            tasks=self.tasks.of_status(attention.OF_TASKS),
             p0_signals=self.signals.unread_p0(_P0_LIMIT),
             p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)],
             spend=spend,
@@ -376,7 +373,7 @@ class SnapshotReader:
             loop=self._loop.value,
             progress=self._progress.missing(self.config.memory.progress_signals, self._work.raw),
             killed=self._kill.value,
-            approvals=self._approvals.waiting(now, live),
+            approvals=self._approvals.waiting(now, self.tasks.live()),
             evolution=self._evolution.value,
             retirements=self._proposals.retirements,
             held=self._relay.held(),

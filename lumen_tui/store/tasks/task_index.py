@@ -6,7 +6,7 @@ Archived ones are in tasks/archive/YYYY/MM/<id>/: their names are in memory, the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import overload
 
@@ -152,6 +152,7 @@ class TaskIndex:
         self._sorted: tuple[int, list[TaskView]] = (-1, [])
         self._next: tuple[int, list[TaskView]] = (-1, [])
         self._past: tuple[int, list[TaskView]] = (-1, [])
+        self._by_status: tuple[int, dict[Status, list[TaskView]]] = (-1, {})
         self._moving: set[str] = set()  # tasks whose evidence can change without a file of theirs being written
         self._expected: set[str] = set()  # tasks on which the caller knows that something changed
         self.problems: dict[str, Problem] = {}
@@ -256,6 +257,14 @@ class TaskIndex:
         if self._sorted[0] != self.revision:
             self._sorted = (self.revision, self._in_order([task for task in self._live.values() if task.view]))
         return self._sorted[1]
+
+    def of_status(self, statuses: Iterable[Status]) -> list[TaskView]:
+        """Return the tasks of `live` that have one of these; ten thousand are looked at once for each change."""
+        if self._by_status[0] != self.revision:
+            self._by_status = (self.revision, {})
+            for view in self.live():
+                self._by_status[1].setdefault(view.status, []).append(view)
+        return [view for status in statuses for view in self._by_status[1].get(status, ())]
 
     def queued(self) -> list[TaskView]:
         """Return the tasks that wait for a worker, the next one first."""
