@@ -31,6 +31,7 @@ from lumen_tui.store.memory import nodes
 from lumen_tui.store.signals import inbox as inboxes
 from lumen_tui.store.tasks import task_files
 
+SETTLED = frozenset({"status", "inbox", "read_task"})  # a desk that follows the state keeps their answers
 _LOOKED_AT = 2_000  # tasks, of which the older ones are each read from disk
 _TASK_FILES = ("spec.json", "events.jsonl", "steers.jsonl", "result.md", "exit.json")
 _PART = 100_000  # characters of a result, or of a node, that are handed on at once

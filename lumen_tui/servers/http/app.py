@@ -5,9 +5,10 @@ What is in memory is answered at once, a search by a process of its own; what ma
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import cast
 
 import msgspec
@@ -58,6 +59,7 @@ class HttpApi:
         self.mcp = McpEndpoint(counter, desk, door, lambda: Handlers(counter))
         self._figures = RequestFigures()
         self._slow, self._quick = CapacityLimiter(_BRIEFINGS), CapacityLimiter(_THREADS)
+        self._under_way: dict[Hashable, asyncio.Event] = {}  # answers that are being made
         self._searched: Moment | None = None
         self._log = log
 
@@ -71,12 +73,31 @@ class HttpApi:
             call = self.counter.admitted(who, name, await _arguments(route, request))
             if name == "search":
                 return answered(await self._found(cast("SearchRequest", call.arguments)))
-            if name in _FROM_MEMORY or self.desk.is_settled(reads.subject(name, who, call.arguments)):
-                return answered(self.counter.carry_out(call, documents.encoded))
             work = functools.partial(self.counter.carry_out, call, documents.encoded)
-            return answered(await to_thread.run_sync(work, limiter=limiter))
+            if name in _FROM_MEMORY:
+                return answered(work())
+            about = reads.subject(name, who, call.arguments) if name in reads.SETTLED else None
+            return answered(await self._worked_out(about, work, limiter))
 
         return answer
+
+    async def _worked_out(self, about: Hashable, work: Callable[[], bytes], limiter: CapacityLimiter | None) -> bytes:
+        """Return an answer, in a thread unless it is kept; what another request is working out is waited for.
+
+        Ages change each second: without that all clients had the same answer made at once, and waited for all of it.
+        """
+        if about is None:
+            return await to_thread.run_sync(work, limiter=limiter)
+        while (others := self._under_way.get(about)) is not None:
+            await others.wait()
+        if self.desk.is_settled(about):
+            return work()
+        ours = self._under_way[about] = asyncio.Event()
+        try:
+            return await to_thread.run_sync(work, limiter=limiter)
+        finally:
+            del self._under_way[about]
+            ours.set()
 
     async def _found(self, arguments: SearchRequest) -> bytes:
         """Return the answer to a search, with all that is in the newest snapshot."""

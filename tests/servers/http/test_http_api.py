@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
 import httpx2
 import pytest
 from jsonschema import Draft202012Validator
+from lumen_clock import HandClock
 from lumen_until import until
 
 from lumen_tui.model.access import Scope
-from lumen_tui.servers.catalogue import OPERATIONS
+from lumen_tui.servers.access import TokenBook
+from lumen_tui.servers.catalogue import OPERATIONS, Counter
+from lumen_tui.servers.following import FollowingDesk
+from lumen_tui.servers.http.app import HttpApi, application
+from lumen_tui.servers.http.door import Door
 from lumen_tui.servers.http.routes import ROUTES, openapi
 from lumen_tui.store.settings import access
 
@@ -251,3 +257,23 @@ def test_reads_go_on_while_the_state_folder_changes_under_them(served) -> None:
     for number in range(5):
         served.folder.do("signal.send", message=f"number {number}", to="*")
         until(lambda number=number: client.get("/v1/signals").json()["total"] == number + 1)
+
+
+async def test_what_many_ask_for_at_once_is_made_once(unserved, monkeypatch) -> None:
+    """At the turn of each second no answer holds any more, as ages are in them."""
+    headers = {"authorization": f"Bearer {unserved.token()}"}
+    clock = HandClock(unserved.now)
+    desk = FollowingDesk(unserved.folder.root, clock=clock)
+    desk.follow()
+    made: list[float] = []
+    status = desk.status
+    monkeypatch.setattr(desk, "status", lambda: made.append(clock.now()) or status())
+    api = HttpApi(desk, Counter(desk), Door(TokenBook(desk.layout), ()), lambda text: None)
+    transport = httpx2.ASGITransport(application(api))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
+        for second in range(3):
+            answers = await asyncio.gather(*(client.get("/v1/status") for _ in range(20)))
+            assert {answer.status_code for answer in answers} == {200}
+            assert len(made) == second + 1
+            clock.wall += 1.0
+    desk.close()
