@@ -10,6 +10,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model.hosting import ANY, HostEntry
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.hosts import CordonHost, DrainHost, RemoveHost, UncordonHost
+from lumen_tui.model.tasks import ALIVE
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -45,7 +46,7 @@ def remove(store: Store, request: RemoveHost, *, by: str, now: float) -> Done:
     entry = _entry(store, request.name)
     index = TaskIndex(store.layout)
     index.refresh(now, {})
-    if at_work := [view.id for view in index.begun() if view.host == entry.name and view.status.alive]:
+    if at_work := [view.id for view in index.of_status(ALIVE) if view.host == entry.name]:
         raise ActionError(f"host {entry.name} has {len(at_work)} at work: `hosts drain {entry.name}` first")
     change = Change(KIND, entry.name, before=msgspec.to_builtins(entry), after=None)
     return _record(store, change, "host.remove", f"host {entry.name} removed", by, now)

@@ -14,7 +14,7 @@ from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
-from lumen_tui.model.tasks import StopRequest
+from lumen_tui.model.tasks import ALIVE, StopRequest
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.line_access import split_lines
@@ -134,7 +134,7 @@ class CommandInbox:
 
     def _end_all(self, reason: str, now: float) -> int:
         self._supervisor.index.refresh(now, {}, only=set())
-        alive = [view for view in self._supervisor.index.begun() if view.status.alive]
+        alive = self._supervisor.index.of_status(ALIVE)
         for view in alive:
             self._supervisor.end(view, status="cancelled", reason=reason, now=now)
         return len(alive)

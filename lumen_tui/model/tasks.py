@@ -49,6 +49,7 @@ class Status(StrEnum):
 
 
 ALIVE = (Status.RUNNING, Status.STALLED, Status.WAITING)
+BEGUN = tuple(status for status in Status if status is not Status.QUEUED)  # has or had a worker, or ended without one
 WAITING_ON_YOU = "waiting"
 FOR_BUDGET = "for budget"
 FOR_TASKS = "for tasks"

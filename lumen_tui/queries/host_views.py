@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lumen_tui import __version__
 from lumen_tui.model.hosting import Host
-from lumen_tui.model.tasks import TaskView
+from lumen_tui.model.tasks import ALIVE, TaskView
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import hosts
 from lumen_tui.store.tasks import homes
@@ -43,7 +43,7 @@ def host_views(layout: Layout, now: float) -> tuple[list[HostView], str]:
     index = TaskIndex(layout)
     if book.hosts:
         index.refresh(now, {})
-    alive = [view for view in index.begun() if view.host and view.status.alive]
+    alive = [view for view in index.of_status(ALIVE) if view.host]
     return [_view(layout, host, alive) for host in book.hosts], book.link
 
 

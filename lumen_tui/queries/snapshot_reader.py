@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 
 from lumen_tui.model import attention, budget, liveness, times
@@ -364,7 +365,7 @@ class SnapshotReader:
         p0 = self.nodes.open.counts(now).get("P0", 0)
         items = attention.collect(
             engine=self._engine,
-            tasks=self.tasks.of_status(attention.OF_TASKS),
+            tasks=sorted(self.tasks.of_status(attention.OF_TASKS), key=attrgetter("id")),
             p0_signals=self.signals.unread_p0(_P0_LIMIT),
             p0_discoveries=self.nodes.discoveries(now)[: min(p0, _P0_LIMIT)],
             spend=spend,

@@ -17,7 +17,7 @@ from lumen_tui.model.ids import BadId
 from lumen_tui.model.loop import Pauses
 from lumen_tui.model.queueing import in_lanes, lane_full
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Run, Status, TaskView
+from lumen_tui.model.tasks import ALIVE, Run, Status, TaskView
 from lumen_tui.providers.choose import endpoints_of, key_names, kind_of
 from lumen_tui.providers.errors import KEY
 from lumen_tui.storage import files
@@ -142,7 +142,7 @@ class Dispatcher:
 
     def start_next(self, config: Config, now: float) -> list[str]:
         """Start what may start; returns the ids. Queued tasks may have been edited: the next few are read again."""
-        alive = [view for view in self._index.begun() if view.status.alive and view.spec.role != agent.ROLE]
+        alive = [view for view in self._index.of_status(ALIVE) if view.spec.role != agent.ROLE]
         free = config.workers.limit - sum(not view.spec.host for view in alive)
         started: list[str] = []
         if not self._index.queued():

@@ -17,7 +17,7 @@ from lumen_tui.model import agent, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.loop import TASK_ENDED, task_end
 from lumen_tui.model.roles import Role
-from lumen_tui.model.tasks import Run, Status, TaskView
+from lumen_tui.model.tasks import ALIVE, BEGUN, Run, Status, TaskView
 from lumen_tui.storage import directories, files, process
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
@@ -84,7 +84,7 @@ class TaskSupervisor:
         """Take in everything that is there after a start; returns how many living workers were adopted."""
         self._settler.sweep()
         self.index.refresh(now, {}, running=self._clock.running())
-        adopted = [view for view in self.index.begun() if view.status.alive]
+        adopted = self.index.of_status(ALIVE)
         for view in adopted:
             self._log.add("adopted", f"{view.spec.role}: {view.spec.objective}", now, task_id=view.id, pid=view.pid)
         return len(adopted)
@@ -105,7 +105,7 @@ class TaskSupervisor:
         self.index.refresh(now, {}, only=set(), running=self._clock.running())
         self._dismissed.refresh()
         self._dealt = self._dismissed.targets()
-        for view in self.index.begun():
+        for view in self.index.of_status(BEGUN):
             if view.id in self._settled and view.id not in self._dealt:
                 continue
             if view.status is Status.LOST and not view.finished:
@@ -128,7 +128,7 @@ class TaskSupervisor:
         if self._remembers == self.index.revision:
             return
         self._remembers = self.index.revision
-        begun = {view.id for view in self.index.begun()}
+        begun = {view.id for view in self.index.of_status(BEGUN)}
         self._met = {attempt: since for attempt, since in self._met.items() if attempt[0] in begun}
         self._collected = {attempt for attempt in self._collected if attempt[0] in begun}
         self._settled &= begun

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lumen_tui.model import analytics, times
 from lumen_tui.model.acceptance import Verdict
 from lumen_tui.model.analytics import Retirement, Sample, Tally, TaskStatistics
-from lumen_tui.model.tasks import Exit, Spec
+from lumen_tui.model.tasks import BEGUN, Exit, Spec
 from lumen_tui.storage import directories, files
 from lumen_tui.store.tasks import claims
 from lumen_tui.store.tasks.task_records import (
@@ -296,7 +296,7 @@ class Proposals:
 
     def _mark(self, tasks: TaskIndex) -> object:
         """Return a value that changes when a task ended or was archived; None while there are too few."""
-        ended = [view.finished for view in tasks.begun() if view.finished]
+        ended = [view.finished for view in tasks.of_status(BEGUN) if view.finished]
         months = archive_months(self._layout.archive)
         few = not months and len(ended) < 2 * analytics.LEAST
         return None if few else (len(ended), max(ended, default=0.0), months)

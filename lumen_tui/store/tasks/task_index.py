@@ -151,7 +151,6 @@ class TaskIndex:
         self._folder_stamp = -1
         self._sorted: tuple[int, list[TaskView]] = (-1, [])
         self._next: tuple[int, list[TaskView]] = (-1, [])
-        self._past: tuple[int, list[TaskView]] = (-1, [])
         self._by_status: tuple[int, dict[Status, list[TaskView]]] = (-1, {})
         self._moving: set[str] = set()  # tasks whose evidence can change without a file of theirs being written
         self._expected: set[str] = set()  # tasks on which the caller knows that something changed
@@ -259,11 +258,12 @@ class TaskIndex:
         return self._sorted[1]
 
     def of_status(self, statuses: Iterable[Status]) -> list[TaskView]:
-        """Return the tasks of `live` that have one of these; ten thousand are looked at once for each change."""
+        """Return the tasks of `live` that have one of these, in no order; all are looked at once for each change."""
         if self._by_status[0] != self.revision:
             self._by_status = (self.revision, {})
-            for view in self.live():
-                self._by_status[1].setdefault(view.status, []).append(view)
+            for task in self._live.values():
+                if task.view:
+                    self._by_status[1].setdefault(task.view.status, []).append(task.view)
         return [view for status in statuses for view in self._by_status[1].get(status, ())]
 
     def queued(self) -> list[TaskView]:
@@ -272,13 +272,6 @@ class TaskIndex:
             waiting = [task for task in self._live.values() if task.view and task.view.status is Status.QUEUED]
             self._next = (self.revision, self._in_order(waiting))
         return self._next[1]
-
-    def begun(self) -> list[TaskView]:
-        """Return the tasks that have or had a worker, or ended without one, in no order."""
-        if self._past[0] != self.revision:
-            views = (task.view for task in self._live.values())
-            self._past = (self.revision, [view for view in views if view and view.status is not Status.QUEUED])
-        return self._past[1]
 
     def running(self) -> dict[str, Run]:
         """Return the attempts that have a live worker, by task id."""

@@ -11,6 +11,7 @@ from lumen_clock import HandClock
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.engine import Engine
 from lumen_tui.model.spendbook import SPENT
+from lumen_tui.model.tasks import BEGUN
 from lumen_tui.model.times import iso
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 
@@ -31,7 +32,7 @@ def beat(engine):
     async def once():
         for _ in range(2):  # a task that is new in one look starts in the next
             engine.beat(engine.clock.now())
-        for view in engine.supervisor.index.begun():
+        for view in engine.supervisor.index.of_status(BEGUN):
             if view.status.alive:
                 engine.supervisor.end(view, status="cancelled", reason="test", now=engine.clock.now())
         await engine.supervisor.wait_for_endings()
