@@ -129,7 +129,7 @@ bench-compare: $(STAMP) ## this tree beside REV=commit, in turns, figure by figu
 agent-report: $(STAMP) ## what reference stories of the agent cost, on the local API server
 	$(BIN)/python -m benchmarks.agent $(ARGS)
 
-hammer: $(STAMP) ## five minutes of kills under load; every task must end exactly once
+hammer: $(STAMP) ## five minutes of kills under load: engine, workers, zygote, rooms, command line; nothing lost, nothing twice
 	$(BIN)/python tests/engine/supervisor/hammer.py $(or $(ARGS),300)
 
 hangups: $(STAMP) ## end rooms in every way under every leader, ten times each, and over a real sshd

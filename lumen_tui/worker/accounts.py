@@ -126,7 +126,8 @@ class CallAccount:
 
     def book(self, key: str, day: str, usage: Usage) -> None:
         """Settle a call of the attempt before, unless that did. StoreError."""
-        self.ledger.settle(key, day, self._now(), usage)
+        if key not in self.ledger.refresh().recent:
+            self.ledger.settle(key, day, self._now(), usage)
 
 
 class _Above:

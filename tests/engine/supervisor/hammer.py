@@ -1,6 +1,7 @@
-"""SIGKILL of engine, worker, zygote and room at random under load; at the end every task has ended exactly once.
+"""SIGKILL of engine, worker, zygote, room and command line at random under load; every task ends exactly once.
 
 What the model calls cost is counted once, and the day's cap, which is reached and raised now and then, is never passed.
+What a command was asked to write is there exactly once, and what was typed into a room never twice.
 
     python tests/engine/supervisor/hammer.py SECONDS [SEED]
 
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import random
 import re
 import shutil
@@ -37,6 +37,8 @@ HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE.parents[1] / "apiserver")]
 
 from lumen_apiserver import Answer, ApiServer, Request, fail, text, tool  # noqa: E402
+from pressed import WRITER, RoomUser  # noqa: E402
+from shells import Shells, token  # noqa: E402
 from spendreplay import Asked, Replay, replay, unreserved  # noqa: E402
 
 CAP = 150_000  # tokens of a day, and each time that it is raised
@@ -61,6 +63,7 @@ TOOLS = (
 MAIN = "deposit"  # a tool that only the main agent has
 WAITS = 1.0  # seconds for which somebody waits before the cap is raised
 OPEN_TASKS = 10  # that are waiting or running at once
+SHELLS = 2  # that give commands, one after the other
 PATIENCE = 120.0  # seconds for the rest to end once nothing is killed any more
 
 
@@ -74,7 +77,6 @@ class Hammer:
         self.random = random.Random(seed)  # noqa: S311
         self.port = RemotePort(root, "hammer")
         self.engine: subprocess.Popen[bytes] | None = None
-        self.room = 0
         self.kills: Counter[str] = Counter()
         self.made: list[str] = []
         self.jobs: dict[str, str] = {}  # a number that stands in the objective -> the task
@@ -85,6 +87,8 @@ class Hammer:
         self.server = ApiServer()
         self.server.on_request = self.note
         self.server.otherwise(self.answer)
+        self.shells = Shells(SHELLS, root, seed + 2)
+        self.rooms = RoomUser(root, seed + 9, self.server.anthropic_env)
 
     def note(self, request: Request) -> None:
         if request.kind == "messages":
@@ -118,6 +122,8 @@ class Hammer:
     def run(self, seconds: float) -> None:
         """Load and kills for that long."""
         ends = time.monotonic() + seconds
+        self.shells.start()
+        self.rooms.start()
         while time.monotonic() < ends:
             self.keep_engine()
             self.feed()
@@ -143,10 +149,7 @@ class Hammer:
             self.jobs[job] = self.made[-1]
 
     def kill_one(self) -> None:
-        what = self.random.choices(("engine", "worker", "zygote", "room"), (10, 50, 35, 5))[0]
-        if what == "room":
-            self.turn_room()
-            return
+        what = self.random.choices(("engine", "worker", "zygote"), (10, 50, 35))[0]
         found = list(getattr(self, f"{what}s")())
         if found:
             kill(self.random.choice(found))
@@ -170,24 +173,13 @@ class Hammer:
         for engine in self.engines():
             yield from children(engine, "lumen-zygote")
 
-    def turn_room(self) -> None:
-        """Kill the room that is open, or open one on a terminal of its own."""
-        if self.room:
-            kill(self.room)
-            os.waitpid(self.room, 0)
-            os.close(self.terminal)
-            self.room = 0
-            self.kills["room"] += 1
-            return
-        self.room, self.terminal = pty.fork()
-        if not self.room:
-            os.environ.update(self.server.anthropic_env, TERM="xterm-256color")
-            os.execv(sys.executable, [sys.executable, "-m", "lumen_tui", "--state", str(self.root)])  # noqa: S606
-
     def settle(self) -> None:
         """Kill nothing more, and wait until all have ended."""
-        if self.room:
-            self.turn_room()
+        self.rooms.end()
+        self.shells.end()
+        self.kills.update(room=self.rooms.kills, command=self.shells.kills)
+        self.jobs |= self.shells.jobs
+        self.made += self.shells.jobs.values()
         ends = time.monotonic() + PATIENCE
         while any(self.exit_of(task_id) is None for task_id in self.made) or self.uncollected() or self.left_open():
             self.keep_engine()
@@ -243,8 +235,13 @@ class Hammer:
         ends = time.monotonic() + 15
         while (left := left_over(self.root)) and time.monotonic() < ends:
             time.sleep(0.1)
-        found += self.spend_faults()
+        found += self.spend_faults() + self.rooms.faults + self.shells.faults() + self.strangers()
         return found + [f"a process is left: {pid}, {words_of(pid)}" for pid in left]
+
+    def strangers(self) -> list[str]:
+        """Tasks that nobody gave, or that were given once and made twice."""
+        there = {path.parent.name for path in self.layout.tasks.rglob("tsk-*/spec.json")}
+        return [f"{name} was not asked for" for name in sorted(there - set(self.made))]
 
     def task_faults(self, task_id: str) -> Iterator[str]:
         folders = self.folders(task_id)
@@ -348,6 +345,10 @@ def main() -> int:
     ends = Counter(str((done.exit_of(name) or {}).get("status")) for name in done.made)
     say(f"{len(done.made)} tasks: {dict(ends)}; killed {dict(done.kills)}")
     told = done.replay()
+    rooms, found = done.rooms, done.shells.found()
+    typed = sum(text.startswith(token(WRITER, 0)[:-1]) for text in found)
+    say(f"commands {dict(done.shells.ran)}; {len(done.shells.acknowledged())} texts acknowledged")
+    say(f"rooms: {rooms.kills} opened and killed, {rooms.keys} keys, {rooms.sent} signals typed, {typed} of them sent")
     say(f"{len(done.asked)} requests; ledger {dict(told.kinds)}; cap raised {told.grants} times")
     say(f"{sum(told.spent.values()):,} tokens spent; at most {told.most:.1%} of the cap spent or set aside")
     say("\n".join(faults) or "every task ended exactly once")

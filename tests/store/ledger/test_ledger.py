@@ -12,6 +12,7 @@ from lumen_tui.model.spendbook import SETTLE, SPENT, LedgerEntry
 from lumen_tui.model.tasks import Usage
 from lumen_tui.storage import files
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
+from lumen_tui.worker.accounts import CallAccount
 
 FREE = lambda book: ""  # noqa: E731
 
@@ -125,6 +126,18 @@ def test_what_is_told_once_is_told_once(purse, a_hold):
     notice = a_hold("warn-1", kind="notice")
     assert purse.ledger.once(notice)
     assert not purse.ledger.once(notice)
+
+
+def test_the_next_attempt_writes_only_what_the_one_before_did_not(purse, a_hold, day):
+    account = CallAccount(purse.layout, lambda: 1.0, task="tsk-a", role="researcher", attempt=2)
+    for call in ("spd-settled", "spd-open"):
+        purse.ledger.hold(a_hold(call, 70), FREE)
+    purse.ledger.settle("spd-settled", day, 1.0, Usage(40))
+    for call in ("spd-settled", "spd-open", "spd-open"):
+        account.book(call, day, Usage(40))
+    lines = [msgspec.json.decode(line) for line in purse.layout.spend.read_bytes().splitlines()]
+    assert [line["id"] for line in lines if line["kind"] == "settle"] == ["spd-settled", "spd-open"]
+    assert purse.ledger.book.days[day].tokens == 80
 
 
 def test_settling_twice_changes_nothing(purse, a_hold, day):
