@@ -27,7 +27,7 @@ PYTEST = $(BIN)/pytest $(AT_ONCE)
 TWICE = $(BIN)/python tests/support/lumen_again.py $(AT_ONCE)
 # What `make test` does side by side before the tests: mypy has one processor, and for each version its own cache.
 CHECKS := check types-3.12 types-3.13 bytecode
-SUITE := @modelcontextprotocol/conformance@0.1.16
+SUITE := @modelcontextprotocol/conformance@0.2.0-alpha.12
 FIRST_TASK := What are the 5 largest files in /tmp?
 
 # The first interpreter that really runs and is new enough; a shim that only prints an error does not count.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import lumen_machine
 import pytest
-from lumen_apiserver import ApiServer, text, tool
+from lumen_apiserver import ApiServer, Request, text, tool
 from lumen_folder import StateFolder
 from lumen_served import Served
 
@@ -54,6 +54,7 @@ class ClaudeUser:
 
 @pytest.fixture
 def user(tmp_path: Path, api: ApiServer) -> ClaudeUser:
+    api.when(lambda request: not request.body.get("tools"), text("A title"), again=True)  # it has its sessions named
     return ClaudeUser(tmp_path, api)
 
 
@@ -73,8 +74,13 @@ def add_as_documented(user: ClaudeUser, served: Served, token: str) -> None:
     user.claude(*shlex.split(filled)[1:])
 
 
+def worked(api: ApiServer) -> list[Request]:
+    """The requests of the conversation itself."""
+    return [request for request in api.asked if request.body.get("tools")]
+
+
 def results(api: ApiServer) -> str:
-    return json.dumps([request.messages[-1] for request in api.asked[1:]])
+    return json.dumps([request.messages[-1] for request in worked(api)[1:]])
 
 
 def test_it_calls_tools_in_its_own_name(user: ClaudeUser, api: ApiServer) -> None:
@@ -87,7 +93,7 @@ def test_it_calls_tools_in_its_own_name(user: ClaudeUser, api: ApiServer) -> Non
     assert (note["content"], note["trust"]) == ("The pump is at 8080", "untrusted")
     assert note["created_by"] == "mcp:claude-code"
     assert '\\"agent\\"' in results(api)
-    offered = json.dumps(api.asked[0].body)
+    offered = json.dumps(worked(api)[0].body)
     assert "mcp__lumen__create_task" in offered
     assert "mcp__lumen__answer_approval" not in offered
 
@@ -100,7 +106,7 @@ def test_the_plug_in_brings_hooks_tools_and_a_skill_in_one_installation(user: Cl
     api.say(tool("mcp__plugin_lumen_lumen__remember", text="The pump is at 8080"), text("It is kept."))
     user.claude("-p", "Remember the pump", "--allowedTools", "mcp__plugin_lumen_lumen")
     assert [note["content"] for note in user.notes()] == ["The pump is at 8080"]
-    assert "lumen:lumen-memory" in json.dumps(api.asked[0].body)
+    assert "lumen:lumen-memory" in json.dumps(worked(api)[0].body)
     events = (user.folder.layout.hook_events).read_text()
     assert '"SessionStart"' in events
     assert "mcp__plugin_lumen_lumen__remember" in events
@@ -123,7 +129,7 @@ def test_over_http_it_calls_tools_within_the_scopes_of_its_token(
     (task,) = served.client("other").get("/v1/tasks").json()["tasks"]
     assert task["objective"] == "Look at the pump"
     assert "The pump is at 8080" in results(api)
-    assert "mcp__lumen__answer_approval" not in json.dumps(api.asked[0].body)
+    assert "mcp__lumen__answer_approval" not in json.dumps(worked(api)[0].body)
     assert "Bearer" not in served.log.read_text()
 
 
@@ -134,4 +140,4 @@ def test_over_http_a_token_that_is_revoked_ends_what_it_had(user: ClaudeUser, se
     assert "Connected" not in user.claude("mcp", "list")
     api.say(text("There is no such tool."))
     user.claude("-p", "What is the status?", "--allowedTools", "mcp__lumen")
-    assert "mcp__lumen__status" not in json.dumps(api.asked[0].body)
+    assert "mcp__lumen__status" not in json.dumps(worked(api)[0].body)

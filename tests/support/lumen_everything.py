@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import lumen_rounds
+import lumen_suite_tasks
 from starlette.requests import Request
 
 from lumen_tui.model.access import Principal, Scope
@@ -62,18 +64,30 @@ _FORMS: dict[str, dict[str, Any]] = {
         "titledMulti": {"type": "array", "items": {"anyOf": _TITLED}},
     },
 }
-_ADDRESS = {"type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}
+_ADDRESS = {
+    "$anchor": "address",
+    "type": "object",
+    "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+}
 _SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "$defs": {"address": _ADDRESS},
     "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
     "additionalProperties": False,
 }
 _PLAIN = {"type": "object", "properties": {}}
-_TALKING = ("test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_sampling")
+_TALKING = (
+    *("test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_sampling"),
+    *("greet", "test_logging_tool", "test_streaming_elicitation"),
+)
+_OWN = {*_FIXED, *_FORMS, *_TALKING, *lumen_rounds.TOOLS, *lumen_suite_tasks.TOOLS}
 _TOOLS = [
-    *({"name": name, "description": name, "inputSchema": _PLAIN} for name in (*_FIXED, *_FORMS, *_TALKING)),
+    *({"name": name, "description": name, "inputSchema": _PLAIN} for name in _OWN),
     {"name": "json_schema_2020_12_tool", "description": "Tool with JSON Schema 2020-12", "inputSchema": _SCHEMA},
 ]
 _TEMPLATE = re.compile("test://template/([^/]+)/data")
@@ -83,32 +97,53 @@ _PROMPTS = {
     "test_prompt_with_arguments": ("arg1", "arg2"),
     "test_prompt_with_embedded_resource": ("resourceUri",),
     "test_prompt_with_image": (),
+    lumen_rounds.PROMPT: (),
 }
+_RESOURCES = re.compile("test://(static-text|static-binary|watched-resource|template/.*)")
+_FRESH: Result = {"ttlMs": 0, "cacheScope": "private"}  # of the stateless protocol
 
 
 class EverythingHandlers(Handlers):
     """Our handlers, with what the suite asks for beside it."""
 
+    def __init__(self, counter: Counter, task_tools: lumen_suite_tasks.TaskTools) -> None:
+        super().__init__(counter)
+        self._task_tools = task_tools
+
     def answer(self, method: str, exchange: Exchange) -> Result | None:
         params = exchange.params
+        held = _FRESH if exchange.modern else {}
         match method, params.get("name") or params.get("uri"):
-            case "logging/setLevel", _:
+            case "logging/setLevel", _ if not exchange.modern:
                 return {}
             case "tools/list", _:
-                return {"tools": _TOOLS}
-            case "tools/call", str(name) if name.startswith("test_"):
-                return _call(exchange, name)
+                return {"tools": _TOOLS, **held}
+            case "tools/call", str(name) if name in _OWN:
+                return self._own(exchange, name)
+            case "tasks/update", _:
+                exchange.params = lumen_suite_tasks.answered(params)
             case (("resources/subscribe" | "resources/unsubscribe"), "test://watched-resource"):
                 return {}
-            case "resources/read", str(uri) if uri.startswith("test://"):
-                return {"contents": [_contents(uri)]}
+            case "resources/read", str(uri) if _RESOURCES.fullmatch(uri):
+                return {"contents": [_contents(uri)], **held}
+            case "prompts/get", lumen_rounds.PROMPT if asked := lumen_rounds.asked(lumen_rounds.PROMPT, exchange):
+                return asked
             case "prompts/get", str(name) if name in _PROMPTS:
                 return {"messages": _messages(name, exchange.mapping("arguments"))}
             case "prompts/list", _:
-                return {"prompts": [_prompt(name, arguments) for name, arguments in _PROMPTS.items()]}
+                return {"prompts": [_prompt(name, arguments) for name, arguments in _PROMPTS.items()], **held}
             case "completion/complete", _ if exchange.mapping("ref").get("name") in _PROMPTS:
                 return {"completion": {"values": [], "total": 0, "hasMore": False}}
         return super().answer(method, exchange)
+
+    def _own(self, exchange: Exchange, name: str) -> Result | None:
+        """Call a tool of the suite."""
+        if name in lumen_rounds.TOOLS and name not in lumen_suite_tasks.TOOLS:
+            return lumen_rounds.call(name, exchange)
+        if name not in lumen_suite_tasks.TOOLS:
+            return _call(exchange, name)
+        wanted = lumen_rounds.asked(name, exchange) if name in lumen_rounds.TOOLS else None
+        return wanted or self._task_tools.order(name, exchange)
 
 
 def _prompt(name: str, arguments: tuple[str, ...]) -> Result:
@@ -123,6 +158,8 @@ def _text(text: str, *, is_error: bool = False) -> Result:
 def _call(exchange: Exchange, name: str) -> Result | None:
     if name in _FIXED:
         return {"content": _FIXED[name]}
+    if name == "greet":
+        return _text(f"Hello, {exchange.mapping('arguments').get('name')}!")
     if name in _FORMS and exchange.ask:
         schema = {"type": "object", "properties": _FORMS[name], "required": []}
         answer = exchange.ask("elicitation/create", {"message": "Answer", "requestedSchema": schema}, _never) or {}
@@ -181,14 +218,18 @@ def main(root: Path, address: Path) -> None:
     desk.follow()
     counter, door = Counter(desk), OpenDoor(TokenBook(desk.layout), ())
     api = HttpApi(desk, counter, door, lambda text: None)
-    api.mcp = McpEndpoint(counter, desk, door, lambda: EverythingHandlers(counter))
+    task_tools = lumen_suite_tasks.TaskTools(counter)
+    api.mcp = McpEndpoint(counter, desk, door, lambda: EverythingHandlers(counter, task_tools))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
 
         def ready() -> None:
             address.write_text(url)
 
-        ApiServer(configured(application(api)), ready, api.mcp.end).run([listener])
+        try:
+            ApiServer(configured(application(api)), ready, api.mcp.end).run([listener])
+        finally:
+            task_tools.close()
 
 
 if __name__ == "__main__":

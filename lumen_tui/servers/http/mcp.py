@@ -42,13 +42,18 @@ from lumen_tui.servers.mcp.wire import (
     legacy_client,
     may_wait,
     modern_client,
+    modern_version,
 )
 from lumen_tui.tools.mcp.http import header_value
 from lumen_tui.tools.mcp.messages import META, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, JsonRpcError, Message
 
 SESSION, VERSION = "mcp-session-id", "mcp-protocol-version"
 _HEADER_MISMATCH = -32020
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}  # method -> what Mcp-Name repeats
+_NAMED = {  # method -> what Mcp-Name repeats
+    **dict.fromkeys(("tools/call", "prompts/get"), "name"),
+    "resources/read": "uri",
+    **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId"),
+}
 _STATUS = {
     **dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, _HEADER_MISMATCH), 400),
     **dict.fromkeys((MISSING_CAPABILITY, UNSUPPORTED_VERSION), 400),
@@ -158,16 +163,16 @@ class McpEndpoint:
         self, method: str, request_id: str | int, params: Message, request: Request, who: Principal
     ) -> Response:
         outbox = Outbox(asyncio.get_running_loop())
+        if version := modern_version(params):
+            _check_headers(version, method, params, request)
         client = modern_client(params)
         session = None
-        if client is not None:
-            _check_headers(method, params, request)
-        elif request.headers.get(VERSION) == MODERN:
+        if client is None and request.headers.get(VERSION) == MODERN:
             raise invalid(f"_meta lacks {META}protocolVersion")
-        elif method == "initialize":
+        if client is None and method == "initialize":
             client = legacy_client(params)
             session = self._begin(who, client)
-        else:
+        elif client is None:
             session = self._session(request, who)
             client, outbox.name = session.client, session.stream_name()
         exchange = Exchange(request_id, params, who, client, partial(_tell, outbox, session))
@@ -279,13 +284,13 @@ def _message(body: bytes) -> Message:
     return message
 
 
-def _check_headers(method: str, params: Message, request: Request) -> None:
+def _check_headers(version: str, method: str, params: Message, request: Request) -> None:
     """Hold what the headers of a stateless request say against its body: who is between reads only the headers."""
-    given = [("Mcp-Protocol-Version", MODERN), ("Mcp-Method", method)]
+    given = [("Mcp-Protocol-Version", version), ("Mcp-Method", method)]
     if isinstance(name := params.get(_NAMED.get(method, "")), str):
         given.append(("Mcp-Name", name))
     for header, value in given:
-        if request.headers.getlist(header) not in ([value], [header_value(value)]):
+        if [text.strip(" \t") for text in request.headers.getlist(header)] not in ([value], [header_value(value)]):
             raise JsonRpcError(_HEADER_MISMATCH, f"{header} does not say what the body says")
 
 

@@ -19,9 +19,9 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries.documents import Document
 from lumen_tui.servers import reads, wording
 from lumen_tui.servers.catalogue import Counter, OperationError
-from lumen_tui.servers.jsonrpc import Result, invalid
+from lumen_tui.servers.jsonrpc import INTERNAL_ERROR, Result, invalid
 from lumen_tui.servers.mcp import tools
-from lumen_tui.servers.mcp.wire import Exchange, missing_tasks
+from lumen_tui.servers.mcp.wire import Exchange, input_required, missing_tasks
 from lumen_tui.servers.wording import ANSWER_FORM
 from lumen_tui.tools.mcp.messages import JsonRpcError
 
@@ -34,9 +34,11 @@ _RELATED = "io.modelcontextprotocol/related-task"
 def run(counter: Counter, exchange: Exchange) -> Result:
     """Carry out `run_task`: give a handle to a client that knows tasks, and the result to any other."""
     exchange.must_may(Scope.READ)
-    as_task = exchange.params.get("task")
-    if as_task is not None and (exchange.modern or not isinstance(as_task, dict)):
-        raise invalid("task must be an object, in the protocol of 2025-11-25")
+    if exchange.modern and exchange.params.get("requestState") is not None:
+        return _called_again(counter, exchange)
+    as_task = None if exchange.modern else exchange.params.get("task")
+    if as_task is not None and not isinstance(as_task, dict):
+        raise invalid("task must be an object")
     try:
         task_id = str(counter.invoke(exchange.who, "create_task", exchange.mapping("arguments"))["target"])
     except OperationError as error:
@@ -48,8 +50,23 @@ def run(counter: Counter, exchange: Exchange) -> Result:
     return _awaited(counter, exchange, task_id)
 
 
+def _called_again(counter: Counter, exchange: Exchange) -> Result:
+    """Go on waiting for the task of a call that its client makes again, with answers to what it was asked for."""
+    task_id = exchange.text("requestState")
+    view = _view(counter, exchange, task_id)
+    if view.spec.created_by != exchange.who.by:
+        raise invalid("requestState is none that was given out")
+    for request, response in _responses(counter, exchange, view):
+        with contextlib.suppress(JsonRpcError):  # somebody else has answered it, or it is asked for again
+            _answer(counter, exchange, request, response)
+    return _awaited(counter, exchange, task_id)
+
+
 def _awaited(counter: Counter, exchange: Exchange, task_id: str) -> Result:
-    """Wait for the end of a task and tell of what it does; a request that is cancelled cancels the task."""
+    """Wait for the end of a task and tell of what it does; a request that is cancelled cancels the task.
+
+    A client of the stateless protocol is asked for what the task needs by the end of this call, and makes it again.
+    """
     began, told, steps = time.monotonic(), "", 0
     asked: set[str] = set()
     while time.monotonic() - began < _LONGEST:
@@ -60,12 +77,21 @@ def _awaited(counter: Counter, exchange: Exchange, task_id: str) -> Result:
         if message != told:
             told, steps = message, steps + 1
             exchange.progress(steps, message)
+        if forms := _unanswered(counter, exchange, view):
+            return input_required(forms, task_id)
         _put_forms(counter, exchange, task_id, asked)
         if exchange.cancelled.wait(_POLL):
             counter.invoke(exchange.who, "cancel_task", {"task_id": task_id, "reason": "the request was cancelled"})
             return {}
     text = f"{task_id} goes on: read_task has its result later"
     return {"content": [{"type": "text", "text": text}], "isError": False}
+
+
+def _unanswered(counter: Counter, exchange: Exchange, view: TaskView) -> Result:
+    """Return the forms for what a task asks for, but not for what the client has just left open."""
+    declined = {key for key, answer in exchange.mapping("inputResponses").items() if not _accepted(answer)}
+    asked = {_key(request): _form(request) for request in _asked(counter, exchange, view)}
+    return {key: form for key, form in asked.items() if key not in declined}
 
 
 def _put_forms(counter: Counter, exchange: Exchange, task_id: str, asked: set[str]) -> None:
@@ -128,14 +154,19 @@ def described(counter: Counter, exchange: Exchange, task_id: str) -> Result:
     }
     if asked:
         task["inputRequests"] = {_key(request): _form(request) for request in asked}
+    if status == "failed":
+        task["error"] = {"code": INTERNAL_ERROR, "message": one_line(view.reason or view.outcome, 200)}
     if status == "completed":
         task["result"] = result_of(counter, exchange, view)
     return task
 
 
 def _status(view: TaskView, asked: list[Approval]) -> str:
+    """Return the status on the wire: only a lost worker is a failure there, as a task that failed has a result."""
     if view.status is Status.CANCELLED:
         return "cancelled"
+    if view.status is Status.LOST and reads.is_over(view):
+        return "failed"
     if reads.is_over(view):
         return "completed"
     return "input_required" if asked else "working"
@@ -184,17 +215,27 @@ def update(counter: Counter, exchange: Exchange) -> Result:
     """Answer what a task asks for; whatever is not asked, or not any more, is passed over."""
     _must_know_tasks(exchange)
     view = _view(counter, exchange, exchange.text("taskId"))
-    asked = {_key(request): request for request in _asked(counter, exchange, view)}
-    for key, response in exchange.mapping("inputResponses").items():
-        if key in asked and isinstance(response, dict):
-            _answer(counter, exchange, asked[key], response)
+    for request, response in _responses(counter, exchange, view):
+        _answer(counter, exchange, request, response)
     return {}
 
 
+def _responses(counter: Counter, exchange: Exchange, view: TaskView) -> list[tuple[Approval, Mapping[str, object]]]:
+    """Return what a task asks for with the client's answers to it."""
+    asked = {_key(request): request for request in _asked(counter, exchange, view)}
+    given = exchange.mapping("inputResponses")
+    return [(asked[key], response) for key, response in given.items() if key in asked and isinstance(response, dict)]
+
+
+def _accepted(response: object) -> bool:
+    """Return whether a form was filled in; one that was declined or closed leaves the question open."""
+    return isinstance(response, dict) and response.get("action") == "accept"
+
+
 def _answer(counter: Counter, exchange: Exchange, request: Approval, response: Mapping[str, object]) -> None:
-    """Hand an answer on; a form that was declined or closed leaves the question open."""
+    """Hand an answer on."""
     content = response.get("content")
-    if response.get("action") != "accept" or not isinstance(content, dict):
+    if not _accepted(response) or not isinstance(content, dict):
         return
     given: Document = {"id": request.id, "hash": request.hash}
     try:
@@ -240,9 +281,11 @@ def listed(counter: Counter, exchange: Exchange) -> list[Result]:
 
 
 def _legacy(task: Mapping[str, object]) -> Result:
-    """Return a task as 2025-11-25 has it: its result is read apart."""
+    """Return a task as 2025-11-25 has it: its result is read apart, and one whose result is an error has failed."""
     kept = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")
-    return {**{name: task[name] for name in kept}, "ttl": task["ttlMs"], "pollInterval": task["pollIntervalMs"]}
+    failed: Result = {"status": "failed"} if _object(task.get("result")).get("isError") else {}
+    durations = {"ttl": task["ttlMs"], "pollInterval": task["pollIntervalMs"]}
+    return {**{name: task[name] for name in kept}, **failed, **durations}
 
 
 def _must_know_tasks(exchange: Exchange) -> None:

@@ -64,20 +64,33 @@ def _mapping(value: object) -> Message:
     return value if isinstance(value, dict) else {}
 
 
+def modern_version(params: Message) -> str:
+    """Return the version that a request of the stateless protocol names; empty for a request of the other one.
+
+    JsonRpcError where it says of itself that it is one and names none.
+    """
+    meta = _mapping(params.get("_meta"))
+    if not any(str(name).startswith(META) for name in meta):
+        return ""
+    version = meta.get(f"{META}protocolVersion")
+    if not isinstance(version, str) or not version:
+        raise invalid(f"_meta lacks {META}protocolVersion")
+    return version
+
+
 def modern_client(params: Message) -> Message | None:
     """Return what a request of the stateless protocol says of its client; None for a request of the other one.
 
     JsonRpcError where it says that it is one and leaves out what must be there.
     """
-    meta = params.get("_meta")
-    if not isinstance(meta, dict) or not any(str(name).startswith(META) for name in meta):
+    version = modern_version(params)
+    if not version:
         return None
-    version, capabilities = meta.get(f"{META}protocolVersion"), meta.get(f"{META}clientCapabilities")
-    if not isinstance(version, str):
-        raise invalid(f"_meta lacks {META}protocolVersion")
     if version != MODERN:
         data = {"supported": list(VERSIONS), "requested": one_line(version, 40)}
         raise JsonRpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    meta = _mapping(params.get("_meta"))
+    capabilities = meta.get(f"{META}clientCapabilities")
     if not isinstance(capabilities, dict):
         raise invalid(f"_meta lacks {META}clientCapabilities")
     name = _mapping(meta.get(f"{META}clientInfo")).get("name")
@@ -101,6 +114,14 @@ def missing_tasks() -> JsonRpcError:
     """Return the error for a request that needs the Tasks extension of its client."""
     needed: Message = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
     return JsonRpcError(MISSING_CAPABILITY, "Missing required client capability", needed)
+
+
+def input_required(requests: Mapping[str, object], state: str) -> Result:
+    """Return what a client of the stateless protocol is asked for, before it makes the same call again.
+
+    Its answers are then `inputResponses` under the same names, and `state` comes back as it is.
+    """
+    return {"resultType": "input_required", "inputRequests": dict(requests), "requestState": state}
 
 
 def stamped(result: Mapping[str, object]) -> Result:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from http.client import HTTPConnection
 from typing import Any
 
 import httpx2
@@ -97,8 +100,23 @@ def test_headers_that_do_not_say_what_the_body_says_are_refused(served) -> None:
     empty = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     assert error(client.http.post("/mcp", json=empty, headers=client.headers), 400) == -32602
     assert error(client.send("no/method"), 404) == -32601
-    wrong = client.body("tools/list", {"_meta": {f"{META}protocolVersion": "2030-01-01"}})
-    assert error(client.http.post("/mcp", json=wrong, headers=client.headers), 400) == -32022
+    unknown = client.body("tools/list", {"_meta": {f"{META}protocolVersion": "2030-01-01"}})
+    headers = client.headers_of("tools/list", {})
+    assert error(client.http.post("/mcp", json=unknown, headers=headers), 400) == -32020
+    headers["mcp-protocol-version"] = "2030-01-01"
+    assert error(client.http.post("/mcp", json=unknown, headers=headers), 400) == -32022
+    for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+        assert error(client.send(method, {"taskId": "tsk-one"}), 400) == -32020
+
+
+def test_white_space_around_a_header_is_no_part_of_it(served) -> None:
+    client = McpClient(served.client())
+    params = {"name": "status", "arguments": {}}
+    headers = {**client.http.headers, **client.headers_of("tools/call", params), "mcp-name": " status\t "}
+    link = HTTPConnection(served.url.removeprefix("http://"), timeout=60)
+    link.request("POST", "/mcp", json.dumps(client.body("tools/call", params)), headers)
+    assert link.getresponse().status == 200
+    link.close()
 
 
 def test_what_is_no_message_is_refused_by_name(served) -> None:
@@ -302,6 +320,63 @@ def test_a_call_of_a_task_is_put_before_the_user_of_a_client_that_waits_for_it(s
         until(lambda: approvals.decision(served.layout, waiting.id) is not None)
     decision = approvals.decision(served.layout, waiting.id)
     assert decision is not None and (decision.allowed, decision.by) == (allow, "mcp:phone")
+
+
+def again(client: McpClient, state: object, **responses: object) -> Future[dict[str, Any]]:
+    """Make the call of a task again, with answers to what it asked for."""
+    params = {"name": "run_task", "arguments": {"objective": "Deploy it"}, "requestState": state}
+    return in_background(client, {**params, "inputResponses": responses})
+
+
+def in_background(client: McpClient, params: dict[str, Any]) -> Future[dict[str, Any]]:
+    """Make a call that waits."""
+
+    def wait(done: Future[dict[str, Any]]) -> None:
+        with client.http.stream("POST", "/mcp", json=client.body("tools/call", params), headers=headers) as response:
+            lines = [line for line in response.iter_lines() if "jsonrpc" in line]
+            done.set_result(json.loads(lines[-1].removeprefix("data: ")))
+
+    headers, future = client.headers_of("tools/call", params), Future[dict[str, Any]]()
+    threading.Thread(target=wait, args=(future,), daemon=True).start()
+    return future
+
+
+@pytest.mark.threat("S11", "forged approvals: another call, another hash, too late, twice, by another hand")
+def test_a_stateless_client_that_waits_for_a_task_is_asked_and_calls_again(served) -> None:
+    client = McpClient(served.client("phone", *Scope), elicitation={})
+    first = in_background(client, {"name": "run_task", "arguments": {"objective": "Deploy it"}})
+    until(lambda: any(served.layout.tasks.glob("tsk-*")))
+    (task,) = (folder.name for folder in served.layout.tasks.glob("tsk-*"))
+    one = put_call(served.layout, task, served.now)
+    asked = first.result(60)["result"]
+    (key,), state = asked["inputRequests"], asked["requestState"]
+    assert asked["resultType"] == "input_required"
+    assert "make deploy" in asked["inputRequests"][key]["params"]["message"]
+    allow = {"action": "accept", "content": {"allow": True}}
+    for wrong in (f"{state}x", "", "tsk-none", 7):
+        assert error_in(again(client, wrong, **{key: allow})) == -32602
+    stranger = McpClient(served.client("other", *Scope), elicitation={})
+    assert error_in(again(stranger, state, **{key: allow})) == -32602
+    assert approvals.decision(served.layout, one.id) is None
+    wrong_form = {"action": "accept", "content": {"allow": "yes"}}
+    assert list(again(client, state, **{key: wrong_form}).result(60)["result"]["inputRequests"]) == [key]
+    second = again(client, state, **{key: allow})
+    until(lambda: approvals.decision(served.layout, one.id))
+    assert approvals.decision(served.layout, one.id).by == "mcp:phone"
+    two = put_call(served.layout, task, served.now, "rm -rf build")
+    (other,) = second.result(60)["result"]["inputRequests"]
+    assert other.startswith(two.id)
+    again(client, state, **{key: {**allow, "content": {"allow": False}}, other: {"action": "decline"}})
+    three = put_call(served.layout, task, served.now, "make clean")
+    asked = again(client, state, **{other: {"action": "decline"}}).result(60)["result"]
+    assert [name.partition(":")[0] for name in asked["inputRequests"]] == [three.id], "what was left open stays open"
+    assert approvals.decision(served.layout, one.id).allowed
+    assert approvals.decision(served.layout, two.id) is None
+    assert len(list(served.layout.tasks.glob("tsk-*"))) == 1
+
+
+def error_in(answer: Future[dict[str, Any]]) -> int:
+    return int(answer.result(60)["error"]["code"])
 
 
 def test_a_form_is_not_put_before_a_client_that_may_not_answer(served) -> None:
