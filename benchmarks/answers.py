@@ -1,96 +1,67 @@
-"""From a question to the phone and back: an engine of its own, the tests' ntfy, and a thumb that presses at once."""
+"""From a question to a person elsewhere and back, by each way: real engines and servers, one who answers at once."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
+import contextlib
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.table import Row, share
-from lumen_tui.model import times
-from lumen_tui.model.approvals import Approval, call_hash
-from lumen_tui.storage import lease
+from lumen_tui.model.approvals import Approval
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store import approvals
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+sys.path += [str(Path(__file__).resolve().parents[1] / "tests" / name) for name in ("support", "apiserver")]
 
-import lumen_ntfy
+from lumen_asking import AskingFolder
+from lumen_dovecot import missing
+from lumen_ways import WAYS, Way
 
-_QUESTIONS = 60
-_PATIENCE = 10.0  # seconds for one answer
-_SETTINGS = """[notify]
-most = 100
-[notify.ntfy]
-server = "{server}"
-topic = "a-long-and-random-topic"
-answers = "answers"
-"""
+_QUESTIONS = 20
 
 
 def measure(folder: Path) -> Iterator[Row]:
     """Yield the rows of this part."""
-    layout = Layout(folder / "answers")
-    layout.create()
-    with lumen_ntfy.ntfy() as phone:
-        layout.config.write_text(_SETTINGS.format(server=phone.address))
-        layout.config.chmod(0o600)
-        engine = subprocess.Popen(
-            [sys.executable, "-m", "lumen_tui", "--state", str(layout.root), "--engine-only"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            _until(lambda: lease.is_held(layout) and bool(phone.listening))
-            threading.Thread(target=_press, args=(phone,), daemon=True).start()
-            samples = [_answered(layout, number) for number in range(_QUESTIONS)]
-        finally:
-            os.kill(engine.pid, signal.SIGTERM)
-            engine.wait()
-    yield Row("T1", "a question to the phone and its answer back, median", 1000 * share(samples, 50))
-    yield Row("T2", "the same, 95th percentile", 1000 * share(samples, 95), goal=1000)
+    for name in WAYS:
+        if name == "mail" and missing():
+            yield Row("T1", f"a question by {name} and its answer back", skipped=missing())
+            continue
+        place = folder / f"answers-{name}"
+        place.mkdir()
+        samples = [1000 * seconds for seconds in _answered(place, name)]
+        yield Row("T1", f"a question by {name} and its answer back, median", share(samples, 50))
+        yield Row("T2", "the same, 95th percentile", share(samples, 95), goal=1000)
 
 
-def _press(phone: lumen_ntfy.Ntfy) -> None:
-    """Press the first button of each message, as soon as it is there."""
-    pressed = 0
-    while True:
-        events = phone.messages("a-long-and-random-topic")
-        for event in events[pressed:]:
-            phone.publish("answers", event["actions"][0]["body"])
-        pressed = len(events)
-        time.sleep(0.001)
+def _answered(place: Path, name: str) -> list[float]:
+    """Return the seconds from each call on file to its answer on file."""
+    commands = [f"true {number}" for number in range(_QUESTIONS)]
+    with contextlib.ExitStack() as stack:
+        way = WAYS[name](place)
+        stack.callback(way.close)
+        folder = AskingFolder(place / "state", way.settings)
+        stack.callback(folder.close)
+        folder.start()
+        way.open(folder)
+        folder.calls(*commands)
+        way.order()
+        return [_seconds(way, folder.question(command)) for command in commands]
 
 
-def _answered(layout: Layout, number: int) -> float:
-    """Ask and return after how many seconds the answer was there."""
-    now, arguments = time.time(), {"command": f"make release-{number}"}
-    request = Approval(
-        id=approvals.id_for("loop-000001", str(number), 1),
-        task_id="loop-000001",
-        tool="shell",
-        hash=call_hash("shell", dict(arguments)),
-        arguments=dict(arguments),
-        asked_at=times.iso(now),
-        expires_at=times.iso(now + 3600),
-        summary="release",
-        role="builder",
-        lasting=True,
-    )
-    began = time.perf_counter()
-    approvals.ask(layout, request)
-    _until(lambda: approvals.decision(layout, request.id) is not None)
-    return time.perf_counter() - began
+def _seconds(way: Way, request: Approval) -> float:
+    way.wait(request)
+    if refusal := way.answer(request, allow=True):
+        raise RuntimeError(refusal)
+    layout = way.folder.layout
+    names = layout.approval(request.id).name, approvals.decision_path(layout, request.id).name
+    asked, answer = (_written(layout, name) for name in names)
+    return answer - asked
 
 
-def _until(fact: Callable[[], bool]) -> None:
-    ends = time.monotonic() + _PATIENCE
-    while not fact():
-        if time.monotonic() > ends:
-            raise TimeoutError("no answer came")
-        time.sleep(0.001)
+def _written(layout: Layout, name: str) -> float:
+    """Return when a file of a call was written; it is moved as it is once its worker has acted."""
+    try:
+        return (layout.approvals / name).stat().st_mtime_ns / 1e9
+    except FileNotFoundError:
+        return (layout.done_approvals / name).stat().st_mtime_ns / 1e9

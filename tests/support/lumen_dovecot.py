@@ -140,11 +140,18 @@ def _free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
+def missing() -> str:
+    """Return why the server cannot run here; empty where it can."""
+    if shutil.which("dovecot", path=_PROGRAMS) and not os.geteuid():
+        return ""
+    return "dovecot, a real IMAP server, is not here, or this is not root, as whom it starts"
+
+
 @contextlib.contextmanager
 def dovecot(certificate: str, more: str = "") -> Iterator[Dovecot]:
     """Serve until the block ends. Its user must reach its folder, so that is not below pytest's private one."""
-    if not shutil.which("dovecot", path=_PROGRAMS) or os.geteuid():
-        pytest.skip("dovecot, a real IMAP server, is not here, or this is not root, as whom it starts")
+    if reason := missing():
+        pytest.skip(reason)
     with tempfile.TemporaryDirectory(prefix="lumen-imap-") as name:
         os.chmod(name, 0o755)  # noqa: S103 - the server's user has to get in
         server = Dovecot(Path(name), certificate, more)

@@ -1,4 +1,7 @@
-"""A real SMTP server on loopback (aiosmtpd) that keeps what it is given: in clear, by STARTTLS or TLS, with a login."""
+"""A real SMTP server on loopback (aiosmtpd) that keeps what it is given: in clear, by STARTTLS or TLS, with a login.
+
+And the letters that people write.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ import socket
 import ssl
 from collections.abc import Iterator
 from email import message_from_bytes
-from email.message import Message
+from email.message import EmailMessage, Message
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+ANA = "ana@example.org"
+AGENT = "lumen@example.org"
 
 
 class Post:
@@ -40,9 +46,7 @@ class Post:
 
     def text(self) -> str:
         """The text of the newest letter."""
-        payload = self.letters[-1].get_payload(decode=True)
-        assert isinstance(payload, bytes)
-        return payload.decode()
+        return text_of(self.letters[-1])
 
 
 @contextlib.contextmanager
@@ -73,3 +77,26 @@ def posting(
         yield post
     finally:
         server.stop()
+
+
+def letter(text: str, sender: str = ANA, subject: str = "Hello", **headers: str) -> EmailMessage:
+    made = EmailMessage()
+    made["From"], made["To"], made["Subject"] = sender, AGENT, subject
+    for name, value in headers.items():
+        made[name.replace("_", "-")] = value
+    made.set_content(text)
+    return made
+
+
+def reply_to(asked: Message, words: str, sender: str = ANA, **headers: str) -> EmailMessage:
+    """Reply as a mail program does: the words, then the whole text quoted."""
+    quoted = "".join(f"> {line}\n" for line in text_of(asked).splitlines())
+    more = {"In_Reply_To": asked["Message-ID"], "References": f"{asked['References']} {asked['Message-ID']}"}
+    return letter(f"{words}\n\nOn Monday lumen wrote:\n{quoted}", sender, f"Re: {asked['Subject']}", **more, **headers)
+
+
+def text_of(message: Message) -> str:
+    """Return the text of a letter that is nothing but text."""
+    payload = message.get_payload(decode=True)
+    assert isinstance(payload, bytes)
+    return payload.decode()

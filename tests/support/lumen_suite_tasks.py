@@ -8,45 +8,33 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from lumen_apiserver import Answer, ApiServer, Request, text, tool
-from lumen_questions import asking_role, put_call
-from lumen_until import until
+from lumen_apiserver import Answer, Request, text, tool
+from lumen_asking import AskingFolder
+from lumen_questions import put_call
 
 from lumen_tui.model.tasks import Run
 from lumen_tui.servers.catalogue import Counter
 from lumen_tui.servers.jsonrpc import Result
 from lumen_tui.servers.mcp import tasks
 from lumen_tui.servers.mcp.wire import Exchange, missing_tasks
-from lumen_tui.storage import lease
-from lumen_tui.storage.layout import Layout
 from lumen_tui.store.tasks.task_records import read_json
 
 _ONLY_AS_TASK = ("failing_job", "test_tool_with_task")
 TOOLS = ("slow_compute", "protocol_error_job", "confirm_delete", "multi_input", *_ONLY_AS_TASK)
-_CONFIG = '[heartbeat]\nsettle_seconds = 0.1\n[workers]\nlimit = 8\nretries = 0\n[models]\nprovider = "openai"\n'
 
 
 class TaskTools:
-    """Orders the tasks of these tools. The engine ends with `close`."""
+    """Orders the tasks of these tools in the counter's folder, on which an engine runs until `close`."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter, self._layout = counter, counter.desk.layout
-        self._layout.config.write_text(_CONFIG)
-        self._layout.role("builder").write_text(asking_role("shell", "write_result"))
-        self._model = ApiServer()
-        self._model.when(lambda request: True, self._said, again=True)
-        self._engine = _engine(self._layout, self._model)
-
-    def close(self) -> None:
-        """End the engine and the model."""
-        self._engine.terminate()
-        self._engine.wait()
-        self._model.close()
+        self._folder = AskingFolder(self._layout.root)
+        self._folder.model.when(lambda request: True, self._said, again=True)
+        self._folder.start()
+        self.close = self._folder.close
 
     def order(self, name: str, exchange: Exchange) -> Result:
         """Carry out `run_task` for the tool that was called."""
@@ -84,14 +72,6 @@ class TaskTools:
 
 def _orders(spec: Path, objective: str) -> bool:
     return bool(json.loads(spec.read_bytes())["objective"] == objective)
-
-
-def _engine(layout: Layout, model: ApiServer) -> subprocess.Popen[bytes]:
-    """Start an engine and wait until it drives."""
-    words = [sys.executable, "-m", "lumen_tui", "--engine-only", "--state", str(layout.root)]
-    engine = subprocess.Popen(words, env={**os.environ, **model.openai_env}, stdout=subprocess.DEVNULL)
-    until(lambda: lease.is_held(layout))
-    return engine
 
 
 def answered(params: dict[str, Any]) -> dict[str, Any]:

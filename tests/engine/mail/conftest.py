@@ -7,11 +7,11 @@ import ssl
 import sys
 import time
 from collections.abc import Iterator
-from email.message import EmailMessage, Message
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from lumen_smtp import Post, posting
+from lumen_smtp import AGENT, ANA, Post, posting
 from lumen_until import AwaitedInLoop
 
 from lumen_tui.__main__ import main
@@ -22,9 +22,6 @@ from lumen_tui.model.notifying import ToldReceipt
 from lumen_tui.model.records import Signal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
-
-ANA = "ana@example.org"
-AGENT = "lumen@example.org"
 
 
 class Mailed(AwaitedInLoop):
@@ -57,22 +54,6 @@ class Mailed(AwaitedInLoop):
         data = raw if isinstance(raw, bytes) else raw.as_bytes()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         return main(["--state", str(self.world.root), "mail", "deliver"])
-
-
-def letter(text: str, sender: str = ANA, subject: str = "Hello", **headers: str) -> EmailMessage:
-    made = EmailMessage()
-    made["From"], made["To"], made["Subject"] = sender, AGENT, subject
-    for name, value in headers.items():
-        made[name.replace("_", "-")] = value
-    made.set_content(text)
-    return made
-
-
-def reply_to(asked: Message, words: str, sender: str = ANA, **headers: str) -> EmailMessage:
-    """Reply as a mail program does: the words, then the whole text quoted."""
-    quoted = "".join(f"> {line}\n" for line in asked.get_payload(decode=True).decode().splitlines())
-    more = {"In_Reply_To": asked["Message-ID"], "References": f"{asked['References']} {asked['Message-ID']}"}
-    return letter(f"{words}\n\nOn Monday lumen wrote:\n{quoted}", sender, f"Re: {asked['Subject']}", **more, **headers)
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from lumen_kills import killed_before, state_calls
+from lumen_smtp import letter
 
 from lumen_tui.engine.mail.maildir import MaildirFollower
 from lumen_tui.model.mail import MailSource
 from lumen_tui.store import mail
-from tests.engine.mail.conftest import intake, letter, sweep, words
+from tests.engine.mail.conftest import intake, sweep, words
 
 
 class Maildir:

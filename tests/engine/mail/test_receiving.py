@@ -9,6 +9,7 @@ import time
 
 import pytest
 from lumen_kills import killed_before, state_calls
+from lumen_smtp import AGENT, letter
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.mail import receiving
@@ -16,7 +17,6 @@ from lumen_tui.engine.mail.parsing import parse
 from lumen_tui.model.records import Signal
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
-from tests.engine.mail.conftest import AGENT, letter
 
 
 def signals(inbox) -> list[Signal]:

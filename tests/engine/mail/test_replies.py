@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from lumen_smtp import ANA, letter, reply_to
 from msgspec.structs import replace
 
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.model.notifying import retry_pause
 from lumen_tui.store import approvals
-from tests.engine.mail.conftest import ANA, letter, reply_to
 
 COMMAND = "git push --force origin main"
 

@@ -6,9 +6,9 @@ import time
 
 import pytest
 from lumen_dovecot import PASSWORD, USER, dovecot
+from lumen_smtp import reply_to
 
 from lumen_tui.store import approvals, mail
-from tests.engine.mail.conftest import reply_to
 from tests.engine.mail.test_replies import call, decision, sent
 
 TRIPS = 30

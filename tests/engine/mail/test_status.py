@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from lumen_dovecot import PASSWORD, USER, dovecot
+from lumen_smtp import ANA, letter
 
 from lumen_tui.__main__ import main
-from tests.engine.mail.conftest import ANA, letter
 
 
 def out(mailed, capsys, *words: str) -> tuple[int, str]:
