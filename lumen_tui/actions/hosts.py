@@ -7,10 +7,10 @@ import msgspec
 from lumen_tui.actions import checks, edits
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model.hosting import ANY, HostEntry
+from lumen_tui.model.hosting import ANY, HostEntry, resources_of
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.hosts import CordonHost, DrainHost, RemoveHost, UncordonHost
-from lumen_tui.model.tasks import ALIVE
+from lumen_tui.model.tasks import ALIVE, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
@@ -93,3 +93,10 @@ def put_host(store: Store, change: Change) -> None:
 def known_host(store: Store, name: str) -> str:
     """Return the name of a registered host, or `any`; empty stays empty. ActionError."""
     return name if name in ("", ANY) else _entry(store, name).name
+
+
+def checked_resources(spec: Spec) -> tuple[str, ...]:
+    """Return what a task takes of its host, each resource once. ActionError, ValueError."""
+    if spec.resources and not spec.host:
+        raise ActionError("resources are those of a host: name one, or `any`, with --host")
+    return tuple(f"{name}={count}" for name, count in resources_of(spec.resources).items())

@@ -47,6 +47,7 @@ EDITABLE = (
     "budget",
     "isolate",
     "host",
+    "resources",
 )
 LIMITS = frozenset({"timeout_seconds", "steps", "budget"})  # of these, what can be changed while it runs
 _MOST_STEPS = 100_000
@@ -74,6 +75,7 @@ def new(store: Store, request: NewTask, *, by: str, now: float) -> Done:
         folder=request.folder,
         isolate=request.isolate,
         host=request.host,
+        resources=tuple(request.resources),
         wu_id=request.wu_id,
         lane=request.lane,
         priority=request.priority or "P2",
@@ -174,6 +176,7 @@ def _checked(store: Store, spec: Spec) -> Spec:
         lane=_lane(store, spec),
         isolate=_isolate(spec.isolate),
         host=hosts.known_host(store, spec.host),
+        resources=hosts.checked_resources(spec),
         priority=fields.priority(spec.priority),
         key=fields.label(spec.key, "key"),
     )

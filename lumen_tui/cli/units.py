@@ -1,9 +1,9 @@
-"""The text of systemd units, for a user's own manager or for the machine's: the engine's, and that of `serve`.
+"""The text of systemd units, for a user's own manager or for the machine's: of an engine, of `serve` and of `host`.
 
 What protects an engine must leave workers their sandbox: bubblewrap makes user and mount namespaces and mounts a fresh
 /proc, which the kernel refuses where part of /proc is covered. So nothing there restricts namespaces or covers /proc
 (RestrictNamespaces, ProtectKernelTunables, ProtectKernelLogs, ProtectProc, @mount in a SystemCallFilter). A server runs
-no commands: it gets a few system calls, sockets, and its state folder.
+no commands: it gets a few system calls, sockets, and its state folder. A host has workers as an engine has.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ SystemCallErrorNumber=EPERM
 [Install]
 WantedBy={wanted}
 """
-_ENGINE = """\
+_WITH_WORKERS = """\
 EnvironmentFile=-{environment}
-# restarted where it crashed or its beats hang; `lumen-tui stop` ends it for good
+# restarted where it crashed or hangs; `lumen-tui {end}` ends it for good
 Restart=on-failure
 RestartSec=5s
 WatchdogSec=3min
 SuccessExitStatus=129 130 143
 TimeoutStopSec=60s
-# workers go on without their engine, and the next one adopts them
+# workers go on without it, and the next one finds them
 KillMode=process
 OOMPolicy=continue
 
@@ -75,7 +75,7 @@ PrivateDevices=yes
 ProtectControlGroups=yes
 ProtectKernelModules=yes
 """
-_ENGINE_OF_MACHINE = "ProtectSystem=full\n"
+_WITH_WORKERS_OF_MACHINE = "ProtectSystem=full\n"
 _SERVER_OF_MACHINE = """\
 ProtectSystem=strict
 ProtectHome=read-only
@@ -87,23 +87,31 @@ ProtectHostname=yes
 """
 
 
+_WHAT = {"": "agent in", "serve": "API of", "host": "host in"}
+
+
 class ServiceUnit(Struct, frozen=True):
     """What a unit is made of. `user` names who runs it under the machine's manager; empty: the user's own manager."""
 
     program: Sequence[str]  # the command that is `lumen-tui`, from any folder
-    root: str  # the state folder
+    root: str  # the state folder; of a host its own
     user: str = ""
-    serve: Sequence[str] | None = None  # with which words the folder is served; None: its engine runs
+    command: Sequence[str] = ()  # `serve` or `host` with all its words; empty: the engine of the folder
+
+    @property
+    def kind(self) -> str:
+        """`serve`, `host`, or empty for an engine."""
+        return self.command[0] if self.command else ""
 
     def text(self) -> str:
         """Return the unit file. Raise ValueError where a path or name cannot stand in one."""
-        does = ["--engine-only"] if self.serve is None else ["serve", *self.serve]
+        does = self.command if self.kind == "host" else [*(self.command or ["--engine-only"]), "--state", self.root]
         filled = _TEMPLATE.format(
             mark=MARK,
-            option="" if self.serve is None else " --serve",
-            what="agent in" if self.serve is None else "API of",
+            option=f" --{self.kind}" if self.kind else "",
+            what=_WHAT[self.kind],
             root=_line(self.root),
-            command=" ".join(_word(word).replace("$", "$$") for word in [*self.program, *does, "--state", self.root]),
+            command=" ".join(_word(word).replace("$", "$$") for word in [*self.program, *does]),
             after="After=network-online.target\nWants=network-online.target\n" if self.user else "",
             user=f"User={_account(self.user)}\n" if self.user else "",
             service=self._service(),
@@ -114,14 +122,15 @@ class ServiceUnit(Struct, frozen=True):
 
     def _service(self) -> str:
         """Return how it begins and ends, and which system calls it has."""
-        if self.serve is not None:
+        if self.kind == "serve":
             return _SERVER
-        return _ENGINE.format(environment=f"{'/etc' if self.user else '%h/.config'}/lumen/environment")
+        environment = f"{'/etc' if self.user else '%h/.config'}/lumen/environment"
+        return _WITH_WORKERS.format(environment=environment, end="hosts drain NAME" if self.kind else "stop")
 
     def _machine(self) -> str:
         """Return what only the machine's manager can take away."""
-        own = _ENGINE_OF_MACHINE if self.serve is None else _SERVER_OF_MACHINE.format(folder=_word(self.root))
-        return f"{_MACHINE}{own}"
+        server = _SERVER_OF_MACHINE.format(folder=_word(self.root))
+        return f"{_MACHINE}{server if self.kind == 'serve' else _WITH_WORKERS_OF_MACHINE}"
 
 
 def _line(text: str) -> str:

@@ -29,6 +29,7 @@ ENGINE, HOST = "engine", "host"
 _CONTEXT = b"lumen-tui hosts, sealed message 1\n"
 _AUTHORITY = "authority.pem"
 _YEARS, _DAYS = 20, 825
+_MOST_VOUCHED = 1000  # certificates whose signature need not be looked at again
 _EARLIER = dt.timedelta(days=2)  # a certificate counts so long before it was made: clocks differ
 
 
@@ -67,6 +68,7 @@ class Credentials:
             words = "is no file with a key, its certificate and that of its authority"
             raise BadCertificate(f"{path} {words}: {error}") from error
         self.authority_pem = self._authority.public_bytes(Encoding.PEM).decode("ascii")
+        self._vouched: dict[bytes, x509.Certificate] = {}  # DER -> certificates that were seen to be of our authority
         self.signer = self._check(self._own, now)
         if self._own.public_key() != self._key.public_key():
             raise BadCertificate(f"the certificate of {self.signer.name} belongs to another key")
@@ -81,10 +83,13 @@ class Credentials:
         """Return the name of the signer, which is of that kind, and the message. BadCertificate."""
         try:
             message = msgspec.msgpack.decode(sealed, type=Sealed)
-            certificate = x509.load_der_x509_certificate(message.certificate)
+            known = self._vouched.get(message.certificate)
+            certificate = known or x509.load_der_x509_certificate(message.certificate)
         except (*UNDECODABLE, ValueError) as error:
             raise BadCertificate(f"a message without a certificate: {error}") from error
-        signer = self._check(certificate, now)
+        signer = self._check(certificate, now, vouched=known is not None)
+        if len(self._vouched) < _MOST_VOUCHED:
+            self._vouched[message.certificate] = certificate
         if signer.kind != kind:
             raise BadCertificate(f"{signer.kind} {signer.name} speaks as if it were the {kind}")
         public = certificate.public_key()
@@ -96,11 +101,12 @@ class Credentials:
             raise BadCertificate(f"a message in the name of {signer.name} was not signed by it") from None
         return signer.name, message.body
 
-    def _check(self, certificate: x509.Certificate, now: float) -> Signer:
+    def _check(self, certificate: x509.Certificate, now: float, *, vouched: bool = False) -> Signer:
         """Return who a certificate is about. BadCertificate where our authority does not say so, or not now."""
         signer = _signer(certificate)
         try:
-            certificate.verify_directly_issued_by(self._authority)
+            if not vouched:
+                certificate.verify_directly_issued_by(self._authority)
         except (ValueError, TypeError, InvalidSignature):
             raise BadCertificate(f"the certificate of {signer.name} is of another authority") from None
         at = dt.datetime.fromtimestamp(now, dt.UTC)

@@ -28,9 +28,7 @@ _OPERATION = "lumen"
 _PATIENCE = 10.0  # seconds for a scheduler to answer
 _HOST_HANDLERS = frozenset({"connection_stream", "identity", "ping"})
 _HOST_STREAMS = frozenset({"close", "remove-worker", "worker-status-change"})
-_SCHEDULER_HANDLERS = frozenset(
-    {"broadcast", "connection_stream", "heartbeat_worker", "identity", "register-worker", "unregister"}
-)
+_SCHEDULER_HANDLERS = frozenset({"connection_stream", "heartbeat_worker", "register-worker", "unregister"})
 _SCHEDULER_STREAMS = frozenset({"keep-alive", "log-event", "worker-status-change"})
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,
@@ -174,34 +172,21 @@ async def _must_be_ours(credentials: Credentials, scheduler: str) -> None:
 
 
 class DaskWay:
-    """Takes bytes to a host through the scheduler, and brings its answer back. Nothing that comes is unpickled."""
+    """Takes bytes to a host and brings its answer back, by connections that stay open; it unpickles nothing."""
 
-    def __init__(self, credentials: Credentials, scheduler: str) -> None:
-        from distributed.core import rpc
-
-        _prepare()
-        arguments = security_of(credentials).get_connection_args("client")
-        self._scheduler = rpc(scheduler, connection_args=arguments, deserialize=False, timeout=5)
-
-    async def names(self) -> dict[str, str]:
-        """Return the address of every host that the scheduler knows, by name. NoHost."""
-        try:
-            identity = await self._scheduler.identity(n_workers=-1)
-            return {str(worker["name"]): address for address, worker in identity["workers"].items()}
-        except (OSError, TypeError, KeyError, AttributeError) as error:
-            raise NoHost(f"the scheduler cannot be reached: {one_line(str(error), 200)}") from error
+    def __init__(self, scheduler: Scheduler) -> None:
+        """Know the hosts that joined a scheduler of this process."""
+        self._scheduler = scheduler
 
     async def send(self, host: str, sealed: bytes) -> bytes:
         """Return what a host answered. NoHost, BadCertificate."""
-        address = (await self.names()).get(host)
+        address = self._scheduler.aliases.get(host)
         if address is None:
             raise NoHost(f"host {host} is not connected")
         try:
-            message = {"op": _OPERATION, "sealed": sealed}
-            answers = await self._scheduler.broadcast(msg=message, workers=[address])
-        except (OSError, TypeError) as error:
+            answer = await getattr(self._scheduler.rpc(address), _OPERATION)(sealed=sealed)
+        except (OSError, TypeError, ValueError, RuntimeError) as error:
             raise NoHost(f"host {host} does not answer: {one_line(str(error), 200)}") from error
-        answer = answers.get(address) if isinstance(answers, dict) else None
         if not isinstance(answer, dict):
             raise NoHost(f"host {host} gave no answer")
         if refused := answer.get("refused"):
@@ -210,7 +195,3 @@ class DaskWay:
         if not isinstance(body, bytes):
             raise BadCertificate(f"host {host} answers in another way")
         return body
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._scheduler.close_rpc()

@@ -12,22 +12,25 @@ from lumen_tui.model import frames
 from lumen_tui.storage import files
 from lumen_tui.storage.stamped import Stamp, stamp
 
+_NONE: Stamp = (0, 0, 0)
+
 
 class Downlink:
     """The files of one attempt that its host is to have."""
 
     def __init__(self, folder: Path, attempt: int) -> None:
-        """Begin with a host of which nothing is known: it is told each record once more."""
+        """Begin with a host that gets the task's spec, as it is now, with the order for the attempt."""
         self._folder, self._attempt = folder, attempt
-        self._told: dict[str, Stamp] = {}
+        self._told: dict[str, Stamp] = {frames.SPEC: stamp(folder / frames.SPEC)}
 
     def news(self, there: Mapping[str, int]) -> Iterator[Tell]:
-        """Yield what is to be told to a host that has so many bytes of each journal. StoreError, OSError."""
+        """Yield what is to be told to a host that has so many bytes of each file. StoreError, OSError."""
         for name in frames.TOLD:
             if data := self._added(name, offset := there.get(name, 0)):
                 yield Tell(self._folder.name, self._attempt, name, data, offset)
         for name in (*frames.ORDERS, frames.SPEC):
-            if (now := stamp(self._folder / name)) != self._told.get(name):
+            now = stamp(self._folder / name)
+            if now != self._told.get(name, _NONE) or (now == _NONE and name in there):
                 yield Tell(self._folder.name, self._attempt, name, files.read(self._folder / name))
                 self._told[name] = now
 

@@ -230,8 +230,7 @@ async def open_link(layout: Layout, clock: Clock) -> None:
         raise CannotLink(
             f"hosts cannot join at {address}:{port} ([hosts] listen): {error.strerror or error}"
         ) from error
-    way = DaskWay(credentials, scheduler.address)
-    link = HostLink(layout, HostCaller(credentials, clock, way.send), scheduler, clock)
+    link = HostLink(layout, HostCaller(credentials, clock, DaskWay(scheduler).send), scheduler, clock)
     on_change(scheduler, link.wake)
     server = channel.listening(layout)
     serving = asyncio.ensure_future(link.serve(server))
@@ -240,7 +239,6 @@ async def open_link(layout: Layout, clock: Clock) -> None:
     await asyncio.wait((serving, ended, watching), return_when=asyncio.FIRST_COMPLETED)
     serving.cancel()
     server.close()
-    await way.close()
     await scheduler.close()
 
 

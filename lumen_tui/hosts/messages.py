@@ -58,7 +58,7 @@ class RemoteState(Struct, frozen=True):
     attempt: int
     alive: bool
     last: int
-    told: dict[str, int] = {}  # how many bytes it has of each journal that the engine adds to
+    told: dict[str, int] = {}  # how many bytes it has of each file that the engine writes
 
 
 class HostRequest(Struct, frozen=True):

@@ -40,7 +40,7 @@ def pack(layout: Layout, spec: Spec, attempt: int) -> HostOrder:
         given[name] = data
     if tree := _tree(layout, spec, attempt, _MOST_BYTES - total):
         given[f"tasks/{spec.id}/{frames.TREE}"] = tree
-    return HostOrder(spec.id, attempt, spec.role, given, load_config(layout)[0].approvals.ask)
+    return HostOrder(spec.id, attempt, spec.role, given, load_config(layout)[0].approvals.ask, spec.resources)
 
 
 def _tree(layout: Layout, spec: Spec, attempt: int, most: int) -> bytes:

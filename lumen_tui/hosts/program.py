@@ -1,4 +1,4 @@
-"""The program of a host, and that of the scheduler between hosts: each serves until it is asked to end.
+"""The program of a host: it serves until it is asked to end.
 
 Dask ends a worker whose scheduler is gone. The program joins again, for as long as it takes, and the workers of tasks
 know nothing of it: they are processes of their own.
@@ -14,8 +14,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from lumen_tui.engine.service_manager import ServiceManager
 from lumen_tui.hosts.certificates import HOST, BadCertificate, Credentials
-from lumen_tui.hosts.dask_link import NoHost, join, start_scheduler
+from lumen_tui.hosts.dask_link import NoHost, join
 from lumen_tui.hosts.remote_task import HostFolder
 from lumen_tui.hosts.service import WARM, HostService
 from lumen_tui.model.tasks import Spec
@@ -39,14 +40,18 @@ class HostOptions(Struct, frozen=True):
     scheduler: str  # tls://HOST:PORT
     slots: int = 1
     roles: tuple[str, ...] = ()
+    resources: dict[str, int] = {}
 
 
 class CannotServe(Exception):
     """A host cannot start; the text says what a person must do."""
 
 
-async def serve_host(options: HostOptions, stop: asyncio.Event) -> None:
-    """Be a host until `stop` is set. The workers of its tasks go on behind it. CannotServe, StoreError, OSError."""
+async def serve_host(options: HostOptions, stop: asyncio.Event, manager: ServiceManager) -> None:
+    """Be a host until `stop` is set, and tell `manager` how it is; the workers of its tasks go on behind it.
+
+    CannotServe, StoreError, OSError.
+    """
     os.umask(0o077)
     clock = SystemClock()
     credentials = _credentials(options.certificate, clock.now())
@@ -60,9 +65,13 @@ async def serve_host(options: HostOptions, stop: asyncio.Event) -> None:
         raise CannotServe(f"{options.folder} is the folder of a host that runs already: give this one its own")
     try:
         service = _service(options, credentials, clock)
+        manager.ready()
+        feeding = asyncio.ensure_future(_feed(manager, clock))
         try:
-            await _stay_joined(service, credentials, options, stop)
+            await _stay_joined(service, credentials, options, stop, manager)
         finally:
+            manager.stopping("it has left" if service.left.is_set() else "asked to end")
+            feeding.cancel()
             service.close()
     finally:
         os.close(lock)
@@ -91,12 +100,30 @@ def _service(options: HostOptions, credentials: Credentials, clock: SystemClock)
     folder.backend.configure(kind_of(models, provider_name(models, os.environ)))
     folder.backend.warm_up(WARM)
     return HostService(
-        folder, credentials, clock, slots=options.slots, roles=options.roles, tier=choice.tier, keys=keys
+        folder,
+        credentials,
+        clock,
+        slots=options.slots,
+        roles=options.roles,
+        resources=options.resources,
+        tier=choice.tier,
+        keys=keys,
     )
 
 
+async def _feed(manager: ServiceManager, clock: SystemClock) -> None:
+    """Tell a service manager that waits for it, now and then, that this is not stuck."""
+    while manager.patience:
+        manager.alive(clock.running())
+        await asyncio.sleep(manager.patience / 2)
+
+
 async def _stay_joined(
-    service: HostService, credentials: Credentials, options: HostOptions, stop: asyncio.Event
+    service: HostService,
+    credentials: Credentials,
+    options: HostOptions,
+    stop: asyncio.Event,
+    manager: ServiceManager,
 ) -> None:
     """Join, and join again whenever the scheduler was lost; each reason why it cannot is told once."""
     told, tries = "", 0
@@ -104,29 +131,20 @@ async def _stay_joined(
         try:
             worker = await join(service, credentials, options.scheduler, options.folder / _SCRATCH)
         except NoHost as error:
-            told = _tell(str(error), told)
+            told = _tell(str(error), told, manager)
             await _wait(stop, _AGAIN[min(tries, len(_AGAIN) - 1)])
             tries += 1
             continue
-        told, tries = _tell(f"{service.name} has joined {one_line(options.scheduler, 100)}", told), 0
+        told, tries = _tell(f"{service.name} has joined {one_line(options.scheduler, 100)}", told, manager), 0
         await _first_of(worker.finished(), stop.wait(), service.left.wait())
         await worker.close()
 
 
-async def serve_scheduler(folder: Path, certificate: Path, host: str, port: int, stop: asyncio.Event) -> None:
-    """Be the scheduler until `stop` is set. CannotServe, StoreError, OSError where the port is taken."""
-    os.umask(0o077)
-    directories.make_folder(folder)
-    scheduler = await start_scheduler(_credentials(certificate, SystemClock().now()), host, port, folder / _SCRATCH)
-    _tell(f"hosts join at {scheduler.address}", "")
-    await _first_of(scheduler.finished(), stop.wait())
-    await scheduler.close()
-
-
-def _tell(text: str, told: str) -> str:
+def _tell(text: str, told: str, manager: ServiceManager) -> str:
     if text != told:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
+    manager.status(text)
     return text
 
 

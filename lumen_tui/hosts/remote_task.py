@@ -7,6 +7,7 @@ So it outlives whoever started it, and the next one finds it by that lock and by
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from lumen_tui.hosts.tree_packing import unpack
 from lumen_tui.model import frames, ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.frames import Frame, HostOrder
+from lumen_tui.model.hosting import resources_of
 from lumen_tui.model.tasks import Run, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
@@ -84,7 +86,7 @@ class RemoteTask:
         alive = has_worker(self.folder)  # first: what it wrote at its end is there once it is gone
         while self._gatherer.gather() and not alive:
             continue
-        told = {name: size for name in frames.TOLD if (size := stamp(self.folder / name)[1])}
+        told = {name: size for name in (*frames.TOLD, *frames.ORDERS) if (size := stamp(self.folder / name)[1])}
         return RemoteState(self.attempt, alive, self._spool.last, told)
 
     def has_exit(self) -> bool:
@@ -145,7 +147,8 @@ class RemoteTask:
 def _ask_for(layout: Layout, asks: Iterable[str]) -> None:
     """Let a person be asked for these calls, too, whatever the settings of this host leave open."""
     own = load_config(layout)[0].approvals.ask
-    change_operator(layout, {"approvals.ask": list(dict.fromkeys([*own, *asks]))})
+    if more := set(asks).difference(own):
+        change_operator(layout, {"approvals.ask": [*own, *sorted(more)]})
 
 
 class HostFolder:
@@ -154,6 +157,7 @@ class HostFolder:
     def __init__(self, root: Path, clock: Clock) -> None:
         self.root = root
         self._clock = clock
+        self._begun: set[tuple[str, int]] | None = None  # attempts that may have a worker; None: not looked for yet
         self.backend = LocalBackend(root / "zygote.log", lambda _: None)
 
     def attempts(self, task_id: str) -> list[int]:
@@ -166,12 +170,31 @@ class HostFolder:
 
     def alive(self) -> list[tuple[str, int]]:
         """Return (task, attempt) of every worker that lives here, whoever started it."""
+        if self._begun is None:
+            self._begun = {(name, attempt) for name in self._names() for attempt in self.attempts(name)}
+        alive = sorted(begun for begun in self._begun if has_worker(self._folder(*begun)))
+        self._begun.intersection_update(alive)
+        return alive
+
+    def held(self, but: str) -> Counter[str]:
+        """Return how much of each resource the tasks have that work here, but for one. StoreError, DamagedTask."""
+        held: Counter[str] = Counter()
+        for name, attempt in self.alive():
+            if name != but:
+                held.update(resources_of(task_records.read_spec(self._folder(name, attempt)).resources))
+        return held
+
+    def _names(self) -> list[str]:
         try:
-            names = sorted(os.listdir(self.root / "tasks"))
+            return os.listdir(self.root / "tasks")
         except FileNotFoundError:
             return []
-        begun = [(name, attempt) for name in names for attempt in self.attempts(name)]
-        return [(name, attempt) for name, attempt in begun if has_worker(self._folder(name, attempt))]
+
+    def launch(self, task: RemoteTask, keys: Iterable[str]) -> None:
+        """Start the worker of an attempt as `RemoteTask.launch` does. NoProcess, StoreError."""
+        task.launch(keys)
+        if self._begun is not None:
+            self._begun.add((task.task_id, task.attempt))
 
     def find(self, task_id: str, attempt: int) -> RemoteTask | None:
         """Return an attempt that began here; None where it did not. BadId, StoreError, DamagedTask."""
@@ -194,9 +217,14 @@ class HostFolder:
         for number in before:
             if number < order.attempt and has_worker(self._folder(order.task_id, number)):
                 await self._end(order.task_id, number, order.attempt)
-        if order.attempt not in before:
+        if not self.has_started(order.task_id, order.attempt):
             self._lay_out(order)
         return self._open(order.task_id, order.attempt)
+
+    def has_started(self, task_id: str, attempt: int) -> bool:
+        """Return whether an attempt may have had a worker: run.json is durable before there is one. BadId."""
+        folder = self._folder(task_id, attempt)
+        return (folder / "run.json").exists() or has_worker(folder)
 
     async def _end(self, task_id: str, attempt: int, by: int) -> None:
         task = self._open(task_id, attempt)
@@ -204,7 +232,10 @@ class HostFolder:
         task.close()
 
     def _lay_out(self, order: HostOrder) -> None:
-        """Write the files of an order; the folder is there whole or not at all."""
+        """Write the files of an order; the folder is there whole or not at all.
+
+        None of them has to outlive the machine: its worker does not, and one that never started is laid out once more.
+        """
         for path in order.files:
             if not frames.may_be_given(path, order.task_id):
                 raise OrderRefused(f"the order brings {one_line(path, 80)!r}, which is no file of a task")
@@ -214,14 +245,15 @@ class HostFolder:
         Layout(new / _STATE).create(durable=False)  # its worker is gone with the machine
         for own in ("lumen.toml", f"index/{RESULTS}"):  # the host's own settings, and what its sandbox was seen to hold
             if (data := files.read(self.root / own)) is not None:
-                files.replace(new / _STATE / own, data)
+                files.replace(new / _STATE / own, data, durable=False)
         for path, data in order.files.items():
-            directories.make_folder((new / _STATE / path).parent)
-            files.replace(new / _STATE / path, data)
+            directories.make_folder((new / _STATE / path).parent, durable=False)
+            files.replace(new / _STATE / path, data, durable=False)
         _ask_for(Layout(new / _STATE), order.asks)
         _lay_out_tree(Layout(new / _STATE).task(order.task_id))
         if (number := workers.next_attempt(Layout(new / _STATE).task(order.task_id))) != order.attempt:
             raise OrderRefused(f"the order is for attempt {order.attempt}, and its files are those of attempt {number}")
+        directories.discard_tree(place)
         directories.move(new, place)
 
     def _task(self, task_id: str) -> Path:

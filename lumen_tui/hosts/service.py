@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -26,10 +27,10 @@ from lumen_tui.hosts.messages import (
     Tell,
 )
 from lumen_tui.hosts.remote_task import HostFolder, OrderRefused, RemoteTask
-from lumen_tui.model import ids
+from lumen_tui.model import frames, ids
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.frames import Frame, HostOrder
-from lumen_tui.model.hosting import ROOM, TIERS, HostFacts
+from lumen_tui.model.hosting import ROOM, TIERS, HostFacts, lacks, resources_of
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import one_line
@@ -42,6 +43,7 @@ _LOOK = 0.25  # seconds between two looks at a worker that writes nothing
 _GATHER = 0.02  # seconds for more of what a worker writes
 WARM = 10.0  # minutes for which a process that has all loaded is kept, for the next worker
 _MOST_WAIT = 20.0  # seconds that an answer waits for news at most
+_KEPT = 10.0  # seconds for which an attempt stays open that is over and that nobody asks for
 
 
 class _Written:
@@ -56,23 +58,24 @@ class _Written:
 
     def __enter__(self) -> Self:
         if self._notices is not None:
-            asyncio.get_running_loop().add_reader(self._notices.fileno(), self._event.set)
+            asyncio.get_running_loop().add_reader(self._notices.fileno(), self._take, self._notices)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._notices is not None:
-            asyncio.get_running_loop().remove_reader(self._notices.fileno())
-            self._notices.close()
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(self._notices.fileno())
+            loop.run_in_executor(None, self._notices.close)  # for which the kernel lets 10 ms pass
+
+    def _take(self, notices: Notices) -> None:
+        notices.names()
+        self._event.set()
 
     async def wait(self, seconds: float) -> None:
         """Return once something was written since the last call, or after that time."""
-        try:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._event.wait(), seconds)
-        except TimeoutError:
-            return
         self._event.clear()
-        if self._notices is not None:
-            self._notices.names()
 
 
 class HostService:
@@ -86,17 +89,19 @@ class HostService:
         *,
         slots: int,
         roles: Iterable[str],
+        resources: Mapping[str, int],
         tier: str,
         keys: Callable[[Spec], Iterable[str]],
     ) -> None:
-        """Serve `roles` (empty: any), so many tasks at once, in sandboxes of that tier.
+        """Serve `roles` (empty: any), so many tasks at once with those resources, in sandboxes of that tier.
 
         `keys` names those of this host's own keys that a task gets.
         """
         self._folder, self._credentials, self._clock = folder, credentials, clock
         self.slots, self._roles, self._tier = slots, tuple(roles), tier
-        self._keys = keys
+        self._resources, self._keys = dict(resources), keys
         self._open: dict[tuple[str, int], RemoteTask] = {}
+        self._asked: dict[tuple[str, int], float] = {}  # when each of them was asked for, in running time
         self._beginning = asyncio.Lock()
         self.left = asyncio.Event()  # set once the engine has let this host go
 
@@ -115,7 +120,7 @@ class HostService:
             raise BadCertificate(f"a request for {one_line(request.host, 80)}, and this is {self.name}")
         try:
             answer = await self._carry_out(request)
-        except (OrderRefused, BadId, DamagedTask, NoProcess, files.StoreError, OSError) as error:
+        except (OrderRefused, BadId, DamagedTask, NoProcess, files.StoreError, OSError, ValueError) as error:
             answer = HostAnswer(request.nonce, refused=one_line(str(error), 300))
         return self._credentials.seal(msgspec.msgpack.encode(answer))
 
@@ -132,8 +137,8 @@ class HostService:
                     state = await self._begin(order)
                 return HostAnswer(request.nonce, state=state)
             case Look():
-                state, frames = await self._look(demand)
-                return HostAnswer(request.nonce, state=state, frames=tuple(frames))
+                state, news = await self._look(demand)
+                return HostAnswer(request.nonce, state=state, frames=tuple(news))
             case Tell(task_id, attempt, name, data, offset):
                 self._task(task_id, attempt).order(name, data, offset)
             case End(task_id, attempt, reason):
@@ -152,6 +157,7 @@ class HostService:
             process.boot_id(),
             shutil.disk_usage(self._folder.root).free,
             tuple((name, attempt, self._frames(name, attempt)) for name, attempt in self._folder.alive()),
+            self._resources,
         )
 
     def _frames(self, task_id: str, attempt: int) -> int:
@@ -159,18 +165,31 @@ class HostService:
         return task.frames if task is not None else 0
 
     async def _begin(self, order: HostOrder) -> RemoteState:
-        known = self._folder.find(order.task_id, order.attempt)
-        if known is None:
+        key = order.task_id, order.attempt
+        if not self._folder.has_started(*key):
             self._must_take(order)
-        else:
-            known.close()
+            self._forget(key)  # it is laid out once more
         begun = await self._folder.begin(order)  # also of one that is open: a later attempt may have begun since
-        task = self._open.setdefault((order.task_id, order.attempt), begun)
+        task = self._open.setdefault(key, begun)
         if task is not begun:
             begun.close()
-        task.launch(self._keys(task.spec))
+        task.order(frames.SPEC, order.files.get(f"tasks/{order.task_id}/{frames.SPEC}"))
+        self._folder.launch(task, self._keys(task.spec))
         self._folder.backend.warm_up(WARM)
+        self._asked[key] = self._clock.running()
+        self._close_what_is_over()
         return task.state()
+
+    def _close_what_is_over(self) -> None:
+        """Let go of attempts that ended, whose frames were fetched; who asks again finds them again."""
+        before, alive = self._clock.running() - _KEPT, set(self._folder.alive())
+        for key in [key for key, asked in self._asked.items() if asked < before and key not in alive]:
+            self._forget(key)
+
+    def _forget(self, key: tuple[str, int]) -> None:
+        self._asked.pop(key, None)
+        if (task := self._open.pop(key, None)) is not None:
+            task.close()
 
     def _leave(self) -> None:
         if alive := self._folder.alive():
@@ -188,6 +207,8 @@ class HostService:
         others = [name for name, _ in self._folder.alive() if name != order.task_id]
         if len(others) >= self.slots:
             raise OrderRefused(f"{self.name} has {len(others)} at work, and {self.slots} slots")
+        if lack := lacks(resources_of(order.resources), self._resources, self._folder.held(order.task_id)):
+            raise OrderRefused(f"{self.name}: {lack}")
 
     async def _look(self, demand: Look) -> tuple[RemoteState, list[Frame]]:
         """Return how an attempt stands, once there is news of it or the wait is over."""
@@ -210,6 +231,7 @@ class HostService:
         if task is None:
             raise OrderRefused(f"attempt {attempt} at {one_line(task_id, 80)} did not begin on {self.name}")
         self._open[task_id, attempt] = task
+        self._asked[task_id, attempt] = self._clock.running()
         return task
 
     def close(self) -> None:

@@ -7,12 +7,13 @@ carried out twice, and the host adds nothing that it has.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from lumen_tui.hosts.ask_handler import AskHandler
 from lumen_tui.hosts.copying import Copier
 from lumen_tui.hosts.downlink import Downlink
 from lumen_tui.hosts.messages import Demand, HostAnswer, Look, RemoteState
+from lumen_tui.model.frames import ENDS, Frame
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
@@ -81,8 +82,9 @@ class TaskLink:
         finally:
             looking.cancel()
         state = self._state(answer)
-        self._copier.take(answer.frames)
-        self._handler.serve()
+        for batch in _before_the_end(answer.frames):
+            self._copier.take(batch)
+            self._handler.serve()  # once its end is here, nobody asks for another process that books its last calls
         await self._tell()
         return state
 
@@ -96,3 +98,9 @@ class TaskLink:
             raise NotThere(one_line(answer.refused, 300) or "the host says nothing of the attempt")
         self._told = dict(answer.state.told)
         return answer.state
+
+
+def _before_the_end(frames: Sequence[Frame]) -> tuple[Sequence[Frame], Sequence[Frame]]:
+    """Return the frames before the first that ends the attempt, and the rest."""
+    at = next((at for at, frame in enumerate(frames) if frame.name in ENDS), len(frames))
+    return frames[:at], frames[at:]

@@ -110,6 +110,7 @@ class HostOrder(Struct, frozen=True):
     role: str
     files: dict[str, bytes]  # path below a state folder -> content
     asks: tuple[Asks, ...] = ()  # of [approvals]
+    resources: tuple[str, ...] = ()
 
 
 def may_be_given(path: str, task_id: str) -> bool:

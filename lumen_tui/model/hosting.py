@@ -6,6 +6,8 @@ name for what is wrong with it; a task that finds none waits, and never runs her
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,7 +20,32 @@ ANY = "any"  # as the host of a task: whichever has room
 MOST_SLOTS = 256  # more than one host has: it is not believed
 ROOM = 256 * 1024 * 1024  # bytes that must be free on the disk of a host for a task to begin
 MOST_SKEW = 60.0  # seconds between the clock of a host and that of its engine
+MOST_RESOURCES, MOST_OF_ONE = 32, 100_000
 TIERS = ("bubblewrap", "landlock")  # sandboxes that hold while nobody is there to ask
+_RESOURCE = re.compile(r"([a-z][a-z0-9-]{0,31})(?:=([1-9][0-9]{0,5}))?").fullmatch
+
+
+def resources_of(words: Iterable[str]) -> dict[str, int]:
+    """Return how much of each resource words such as `gpu=2` name; `gpu` alone is one. ValueError."""
+    found: dict[str, int] = {}
+    for word in words:
+        match = _RESOURCE(word)
+        if match is None or int(match[2] or 1) > MOST_OF_ONE:
+            raise ValueError(f"{one_line(word, 60)!r} is no resource: a name, such as gpu, or gpu=2 for two of them")
+        found[match[1]] = int(match[2] or 1)
+    if len(found) > MOST_RESOURCES:
+        raise ValueError(f"{len(found)} resources are too many: {MOST_RESOURCES} at most")
+    return found
+
+
+def lacks(asked: Mapping[str, int], there: Mapping[str, int], held: Mapping[str, int]) -> str:
+    """Return which resource of those that are there does not suffice, when so much is held; empty where all do."""
+    for name, count in asked.items():
+        if (whole := there.get(name, 0)) < count:
+            return f"it has {whole or 'no'} {name}" + (f", and {count} are asked for" if whole else "")
+        if whole - held.get(name, 0) < count:
+            return f"{held.get(name, 0)} of {whole} {name} are at work"
+    return ""
 
 
 class HostFacts(Struct, frozen=True):
@@ -33,6 +60,7 @@ class HostFacts(Struct, frozen=True):
     boot_id: str
     free: int
     workers: tuple[tuple[str, int, int], ...] = ()
+    resources: dict[str, int] = {}
 
 
 class HostEntry(Struct, frozen=True):
@@ -116,10 +144,11 @@ class HostWait(NamedTuple):
 
 
 class HostBook(NamedTuple):
-    """What placement goes by: the hosts, how many tasks run on each, and where the tasks of a work unit ran last."""
+    """What placement goes by: the hosts, what runs on each, and where the tasks of a work unit ran last."""
 
     hosts: Sequence[Host] = ()
-    busy: Mapping[str, int] = {}
+    busy: Mapping[str, int] = {}  # host -> tasks
+    held: Mapping[str, Mapping[str, int]] = {}  # host -> resource -> how much of it they have
     units: Mapping[str, str] = {}  # work unit -> host
     link: str = ""  # why no host can be reached at all
     version: str = ""
@@ -128,13 +157,15 @@ class HostBook(NamedTuple):
 NO_HOSTS = HostBook()
 
 
-def busy_hosts(alive: Iterable[TaskView]) -> dict[str, int]:
-    """Return how many of these tasks, which have workers, run on each host."""
-    busy: dict[str, int] = {}
+def with_load(book: HostBook, alive: Iterable[TaskView]) -> HostBook:
+    """Return the book with what these tasks, which have workers, take of each host."""
+    busy: Counter[str] = Counter()
+    held: dict[str, Counter[str]] = {}
     for view in alive:
         if view.host:
-            busy[view.host] = busy.get(view.host, 0) + 1
-    return busy
+            busy[view.host] += 1
+            held.setdefault(view.host, Counter()).update(resources_of(view.spec.resources))
+    return book._replace(busy=busy, held=held)
 
 
 def place(spec: Spec, book: HostBook) -> HostWait:
@@ -168,4 +199,4 @@ def why_not(host: Host, spec: Spec, book: HostBook) -> str:
         return f"it has no role {spec.role}"
     if (now := book.busy.get(host.name, 0)) >= host.slots:
         return f"{now} of {host.slots} slots are at work"
-    return ""
+    return lacks(resources_of(spec.resources), facts.resources if facts else {}, book.held.get(host.name, {}))

@@ -88,6 +88,7 @@ class Spec(Struct, frozen=True):
     roots: tuple[str, ...] = ()  # of the folders its role may change only these; empty: all of them
     isolate: str = ""  # worktree | copy: it changes a folder of its own; empty: as its role says
     host: str = ""  # where its worker runs: a host, or `any`; empty: on the engine's own machine
+    resources: tuple[str, ...] = ()  # of its host, such as gpu=1
     wu_id: str = ""
     lane: str = ""
     priority: str = "P2"

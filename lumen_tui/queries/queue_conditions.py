@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from lumen_tui.model import agent, budget
 from lumen_tui.model.config import Config
-from lumen_tui.model.hosting import NO_HOSTS, HostBook, busy_hosts
+from lumen_tui.model.hosting import NO_HOSTS, HostBook, with_load
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.queueing import QueueConditions, in_lanes
 from lumen_tui.model.roles import Role
@@ -60,7 +60,7 @@ def queue_conditions(
         retired=tuple(retired),
         full=budget.blocked(book, config.budget, day) if costs else "",
         full_roles=full,
-        hosts=hosts._replace(busy=busy_hosts(begun)),
+        hosts=with_load(hosts, begun),
         next_day=budget.day_ends(now, config.budget.day_starts),
     )
 

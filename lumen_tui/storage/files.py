@@ -285,9 +285,12 @@ def take_place(temporary: str, path: StrPath, *, durable: bool = True) -> None:
             sync_folder(parent(path))
 
 
-def replace(path: StrPath, data: bytes) -> None:
-    """Replace the content of `path` durably: readers see the old content or the new, whatever is killed when."""
-    take_place(write_sibling(path, lambda fd: write_all(fd, data)), path)
+def replace(path: StrPath, data: bytes, *, durable: bool = True) -> None:
+    """Replace the content of `path`: readers see the old content or the new, whatever is killed when.
+
+    What is not `durable` may be gone, or empty, once the machine itself has failed.
+    """
+    take_place(write_sibling(path, lambda fd: write_all(fd, data), durable=durable), path, durable=durable)
 
 
 def open_plain(path: StrPath) -> int:

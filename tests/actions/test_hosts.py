@@ -10,6 +10,7 @@ from lumen_tui.model.hosting import HostEntry
 from lumen_tui.model.tasks import Run
 from lumen_tui.storage import files, locks
 from lumen_tui.store.settings import hosts
+from lumen_tui.store.tasks import task_files
 
 
 @pytest.fixture
@@ -69,6 +70,17 @@ def test_a_task_may_name_a_host_or_any_and_be_sent_elsewhere_while_it_waits(desk
     desk.do("task.edit", task_id=task_id, changes={"host": "attic"})
     with pytest.raises(ActionError, match="there is no host"):
         desk.do("task.edit", task_id=task_id, changes={"host": "loft"})
+
+
+def test_a_task_may_ask_for_resources_of_its_host(desk, attic):
+    task_id = desk.do("task.new", objective="x", host="any", resources=["gpu", "tape=2"]).target
+    spec = task_files.read_spec(desk.layout, task_id)
+    assert spec is not None and spec.resources == ("gpu=1", "tape=2")
+    desk.do("task.edit", task_id=task_id, changes={"resources": ["gpu=2"]})
+    with pytest.raises(ActionError, match="'GPU' is no resource"):
+        desk.do("task.new", objective="x", host="any", resources=["GPU"])
+    with pytest.raises(ActionError, match="resources are those of a host"):
+        desk.do("task.new", objective="x", resources=["gpu"])
 
 
 @pytest.mark.parametrize("rubbish", [b"", b"\xff", b"{}", b'[{"name": 3}]', b"[" * 20_000])

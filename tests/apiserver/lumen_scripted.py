@@ -6,6 +6,8 @@ from typing import Any
 
 from lumen_apiserver import ApiServer, text, tool
 
+FOLDERS = ("/", "/bin", "/dev", "/etc", "/home", "/lib", "/opt", "/sbin", "/tmp", "/usr", "/var")
+STEPS = [("list_dir", {"path": path}) for path in FOLDERS]  # with the answer these are twelve calls of a model
 USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
 
 
@@ -30,3 +32,15 @@ class Scripted:
         if isinstance(step, tuple):
             return tool(step[0], step[1], how={"usage": self.usage})
         return text(str(step), usage=self.usage)
+
+
+def answer_steps(api: ApiServer, seconds: float = 0.05) -> None:
+    """Let the model ask for STEPS one after the other, by what stands in the conversation, and then answer."""
+
+    def next_of(request: Any) -> Any:
+        made = len(request.called)
+        if made < len(STEPS):
+            return tool(*STEPS[made], how={"first_byte": seconds})
+        return text("The answer.", first_byte=seconds)
+
+    api.otherwise(next_of)

@@ -27,6 +27,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import access
 
 BOTH = pytest.mark.parametrize("user", ["", "lumen"], ids=["user", "system"])
+COMMANDS = [[], ["serve", "--cert", "/srv/100 %/$HOME.pem"], ["host", "--cert", "/srv/100 %/$HOME.pem"]]
 # What bubblewrap, Landlock, seccomp and the zygote need of the kernel.
 SANDBOX = {
     *("clone", "clone3", "unshare", "setns", "mount", "umount2", "pivot_root", "prctl", "seccomp", "chroot"),
@@ -50,12 +51,12 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @BOTH
-@pytest.mark.parametrize("serve", [None, ["--cert", "/srv/100 %/$HOME.pem"]], ids=["engine", "serve"])
+@pytest.mark.parametrize("command", COMMANDS, ids=["engine", "serve", "host"])
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
-def test_systemd_takes_the_unit_without_a_warning(user: str, serve: list[str] | None, tmp_path: Path) -> None:
+def test_systemd_takes_the_unit_without_a_warning(user: str, command: list[str], tmp_path: Path) -> None:
     program = shutil.which("true") or ""
     path = tmp_path / "lumen.service"
-    path.write_text(ServiceUnit([program], '/srv/100 % of "it"/lumen $HOME', user, serve).text(), encoding="utf-8")
+    path.write_text(ServiceUnit([program], '/srv/100 % of "it"/lumen $HOME', user, command).text(), encoding="utf-8")
     words = ["systemd-analyze", "verify", "--man=no", *(["--system"] if user else ["--user"]), str(path)]
     env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=env)
@@ -109,8 +110,9 @@ def test_commands_are_sandboxed_without_new_privileges_and_capabilities(sandbox:
 
 
 @BOTH
-def test_a_crash_and_a_hang_are_restarted_and_workers_outlive_the_engine(user: str) -> None:
-    text = ServiceUnit(["/bin/true"], "/srv", user).text()
+@pytest.mark.parametrize("command", [[], ["host"]], ids=["engine", "host"])
+def test_a_crash_and_a_hang_are_restarted_and_workers_outlive_it(user: str, command: list[str]) -> None:
+    text = ServiceUnit(["/bin/true"], "/srv", user, command).text()
     expected = {"Type": "notify", "Restart": "on-failure", "WatchdogSec": "3min", "KillMode": "process"}
     assert {name: _values(text, name) for name in expected} == {name: [value] for name, value in expected.items()}
     assert _values(text, "NoNewPrivileges") == ["yes"]
@@ -160,12 +162,65 @@ def test_a_server_is_a_unit_beside_the_engine_with_its_own_options(config: Path,
         (["--serve", "--", "--port", "many"], "many"),
         (["--serve", "--", "--cert", "chain.pem"], "whole path"),
         (["--", "--port", "9000"], "--serve"),
+        (["--host", "--", "--cert", "/srv/attic.pem"], "--scheduler"),
+        (["--host", "--", "--cert", "attic.pem", "--scheduler", "tls://x:1"], "whole path"),
+        (["--host", "--", "--cert", "/a.pem", "--scheduler", "tls://x:1", "--folder", "x"], "whole path"),
+        (["--host", "--system", "--account", "ann", "--", "--cert", "/a.pem", "--scheduler", "tls://x:1"], "--folder"),
+        (["--host", "--serve"], "not allowed with"),
     ],
 )
-def test_words_that_no_server_takes_write_no_unit(config: Path, words: list[str], reason: str, capsys) -> None:
+def test_words_that_it_does_not_take_write_no_unit(config: Path, words: list[str], reason: str, capsys) -> None:
     assert main(["service", "install", "--no-start", *words]) == 2
     assert reason in capsys.readouterr().err
     assert not config.exists()
+
+
+HOST = ["--cert", "/srv/attic.pem", "--scheduler", "tls://127.0.0.1:1", "--slots", "4"]
+
+
+def test_a_host_is_a_unit_with_a_folder_of_its_own_and_no_state_folder(config: Path, tmp_path: Path, capsys) -> None:
+    state = ["--state", str(tmp_path / "state")]
+    assert main(["service", "install", "--host", "--no-start", *state, "--", *HOST]) == 0
+    unit = config / "lumen-host.service"
+    (command,) = _values(unit.read_text(), "ExecStart")
+    assert command.endswith(" ".join(["host", *HOST, "--folder", str(Path.home() / "lumen-host")]))
+    assert not (tmp_path / "state").exists()
+    assert _values(unit.read_text(), "EnvironmentFile") != []  # it has model keys of its own
+    assert "service remove --host" in unit.read_text() and "hosts drain" in unit.read_text()
+    assert (
+        main(["service", "install", "--host", "--name", "cellar", "--no-start", "--", *HOST, "--folder", "/srv/x"]) == 0
+    )
+    assert _values((config / "cellar.service").read_text(), "ExecStart")[0].endswith("--slots 4 --folder /srv/x")
+    assert main(["service", "remove", "--host", "--no-start"]) == 0
+    assert not unit.exists() and "the folder stays" in capsys.readouterr().out
+
+
+def test_the_command_of_a_host_tells_the_manager_how_it_is(config: Path, tmp_path: Path) -> None:
+    certificates = pytest.importorskip("lumen_tui.hosts.certificates", reason="hosts need the extra of that name")
+    pytest.importorskip("distributed", reason="hosts need the extra of that name")
+    authority = certificates.Authority(tmp_path / "authority")
+    authority.create(time.time())
+    (tmp_path / "attic.pem").write_bytes(authority.issue("attic", certificates.HOST, time.time()))
+    place = ["--cert", str(tmp_path / "attic.pem"), "--folder", str(tmp_path / "host")]
+    words = ["--host", "--no-start", "--", "--scheduler", "tls://127.0.0.1:1", *place]
+    assert main(["service", "install", *words]) == 0
+    (command,) = _values((config / "lumen-host.service").read_text(), "ExecStart")
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        manager.settimeout(60)
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000"}
+        with subprocess.Popen(shlex.split(command), cwd="/", env=env, stderr=subprocess.DEVNULL) as host:
+            told, awaited = set(), {b"READY=1", b"WATCHDOG=1", b"STATUS=no scheduler of ours is at tls"}
+            while not awaited <= told:
+                told.add(manager.recv(400).partition(b":")[0])
+            host.terminate()
+        assert host.returncode == 0
+        manager.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while last := manager.recv(400):
+                told.add(last)
+        assert b"STOPPING=1" in told and b"STATUS=stopping: asked to end" in told
 
 
 def read(address: str, token: str = "") -> bytes:
@@ -216,7 +271,7 @@ def test_a_server_needs_no_system_call_and_no_socket_that_its_unit_takes_away(tm
     lines = log.read_text(errors="replace").splitlines()
     used = {match[1] for line in lines if (match := re.match(r"\d+ +([a-z]\w*)\(", line))}
     families = {match[1] for line in lines if (match := re.match(r"\d+ +socket\((\w+)", line))}
-    text = ServiceUnit(["/bin/true"], "/srv", "lumen", []).text()
+    text = ServiceUnit(["/bin/true"], "/srv", "lumen", ["serve"]).text()
     (allowed,) = _values(text, "SystemCallFilter")
     assert {"flock", "accept4", "inotify_add_watch"} <= used
     assert used - system_calls(*allowed.split()) == set()

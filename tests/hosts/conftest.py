@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lumen_apiserver import ApiServer
+from lumen_fleet import Fleet
 from lumen_folder import StateFolder
 from lumen_scripted import Scripted
 
@@ -37,6 +38,7 @@ class Home(StateFolder):
         super().__init__(root, time.time())
         self.layout.create()
         self._handlers: dict[tuple[str, int], AskHandler] = {}
+        self._downlinks: dict[tuple[str, int], Downlink] = {}
 
     def task(self, objective: str = "What are the 3 largest files in /etc?", **more: object) -> str:
         return self.do("task.new", objective=objective, **more).target
@@ -56,8 +58,9 @@ class Home(StateFolder):
         key = task.task_id, task.attempt
         if key not in self._handlers:
             self._handlers[key] = AskHandler(self.layout, self.spec(task.task_id), task.attempt, time.time)
+            self._downlinks[key] = Downlink(self.layout.task(task.task_id), task.attempt)
         self._handlers[key].serve()
-        for demand in Downlink(self.layout.task(task.task_id), task.attempt).news(state.told):
+        for demand in self._downlinks[key].news(state.told):
             task.order(demand.name, demand.data, demand.offset)
         return state.alive
 
@@ -127,3 +130,12 @@ def issuer(tmp_path: Path) -> Issuer:
 @pytest.fixture
 def forger(tmp_path: Path) -> Issuer:
     return Issuer(tmp_path / "theirs")
+
+
+@pytest.fixture
+def fleet(home: Home, tmp_path: Path, sandbox: None) -> Iterator[Fleet]:
+    """A folder of tasks with an engine, once it drives, and hosts as processes beside it."""
+    pytest.importorskip("distributed", reason="hosts need the extra of that name: pip install 'lumen-tui[hosts]'")
+    made = Fleet(home.layout, tmp_path / "hosts")
+    yield made
+    made.close()

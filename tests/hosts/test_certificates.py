@@ -88,6 +88,14 @@ def test_a_certificate_has_a_time_and_clocks_may_differ_by_a_day(issuer, days, g
         attic.open(sealed, ENGINE, at)
 
 
+def test_a_certificate_that_counted_does_not_count_for_ever(issuer):
+    attic, engine = issuer.give("attic"), issuer.engine()
+    sealed = attic.seal(b"hello")
+    assert engine.open(sealed, HOST, time.time()) == engine.open(sealed, HOST, time.time()) == ("attic", b"hello")
+    with pytest.raises(BadCertificate, match="the certificate of attic counts from"):
+        engine.open(sealed, HOST, time.time() + 900 * 86_400)
+
+
 def test_the_authority_is_made_once_and_only_its_owner_reads_it(issuer):
     path = issuer.root / "authority" / "authority.pem"
     before = path.read_bytes()

@@ -30,7 +30,9 @@ from lumen_tui.storage.clock import SystemClock
 
 def service_in(folder: Path, who: Credentials) -> HostService:
     folders = HostFolder(folder, SystemClock())
-    return HostService(folders, who, SystemClock(), slots=2, roles=(), tier="landlock", keys=lambda spec: ())
+    return HostService(
+        folders, who, SystemClock(), slots=2, roles=(), resources={}, tier="landlock", keys=lambda spec: ()
+    )
 
 
 class Cluster:
@@ -39,9 +41,10 @@ class Cluster:
     def __init__(self, root: Path, issuer: Any, scheduler: Scheduler, stack: AsyncExitStack) -> None:
         self.root, self.issuer, self.scheduler, self.stack = root, issuer, scheduler, stack
         self.engine = issuer.engine()
-        self.way = DaskWay(self.engine, scheduler.address)
-        stack.push_async_callback(self.way.close)
-        self.caller = HostCaller(self.engine, SystemClock(), self.way.send)
+        self.caller = HostCaller(self.engine, SystemClock(), DaskWay(scheduler).send)
+
+    def names(self) -> list[str]:
+        return [worker.name for worker in self.scheduler.workers.values()]
 
     async def host(self, name: str, who: Credentials | None = None) -> Any:
         """A host with a folder of its own joins; returns its Dask worker."""
@@ -77,8 +80,8 @@ async def test_a_task_runs_on_the_host_that_was_asked_and_comes_home(cluster, ho
     async with cluster() as hosts:
         for name in ("attic", "cellar", "loft"):
             await hosts.host(name)
-        assert sorted(await hosts.way.names()) == ["attic", "cellar", "loft"]
-        assert all(address.startswith("tls://") for address in (await hosts.way.names()).values())
+        assert sorted(hosts.names()) == ["attic", "cellar", "loft"]
+        assert all(address.startswith("tls://") for address in hosts.scheduler.workers)
         task_id = home.task()
         await hosts.caller.ask("cellar", Begin(home.order(task_id)))
         copier, alive = home.copier(task_id), True
@@ -118,7 +121,7 @@ async def test_without_its_scheduler_no_host_is_reached(cluster):
     async with cluster() as hosts:
         await hosts.host("attic")
         await hosts.scheduler.close()
-        with pytest.raises(NoHost, match="the scheduler cannot be reached"):
+        with pytest.raises(NoHost, match="host attic is not connected"):
             await hosts.caller.ask("attic", Describe())
 
 
@@ -133,7 +136,7 @@ async def test_a_host_that_took_the_name_of_another_is_found_out(cluster):
     """Dask believes a worker whatever it calls itself; the certificate says who it is."""
     async with cluster() as hosts:
         worker = await hosts.host("cellar")
-        hosts.scheduler.workers[worker.address].name = "attic"
+        hosts.scheduler.aliases["attic"] = worker.address
         with pytest.raises(BadCertificate, match="a request for attic, and this is cellar"):
             await hosts.caller.ask("attic", Describe())
 
@@ -144,7 +147,7 @@ async def test_a_certificate_of_another_authority_joins_nothing(cluster, forger)
         with pytest.raises(NoHost):
             async with asyncio.timeout(30):
                 await hosts.host("attic", forger.give("attic"))
-        assert await hosts.way.names() == {}
+        assert hosts.names() == []
 
 
 async def test_no_host_joins_a_scheduler_without_tls(cluster):
@@ -172,6 +175,7 @@ class Touches:
 
 OPERATIONS = ("run", "run_function", "update_data", "plugin-add", "register_worker_plugin", "upload_file", "gather")
 OPERATIONS += ("register_scheduler_plugin", "actor_execute", "terminate", "restart", "retire_workers", "identity")
+OPERATIONS += ("broadcast", "proxy", "scatter", "benchmark_hardware")
 
 
 @pytest.mark.threat("S9", "hosts that are not obeyed, certificates of others")

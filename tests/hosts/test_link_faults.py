@@ -17,6 +17,7 @@ import lumen_sweeps
 import msgspec
 import pytest
 from lumen_kills import killed_before, state_calls
+from lumen_scripted import STEPS
 from lumen_until import until
 
 from lumen_tui.hosts.ask_handler import AskHandler
@@ -32,8 +33,6 @@ from lumen_tui.store.ledger.ledger import Ledger
 from lumen_tui.store.tasks.task_records import read_json
 
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
-FOLDERS = ("/", "/bin", "/dev", "/etc", "/home", "/lib", "/opt", "/sbin", "/tmp", "/usr", "/var")
-STEPS = [("list_dir", {"path": path}) for path in FOLDERS]
 
 
 class LinkCut(Exception):
@@ -78,7 +77,14 @@ class BadWay:
 @pytest.fixture
 def service(host: HostFolder, issuer: Any) -> HostService:
     return HostService(
-        host, issuer.give("attic"), SystemClock(), slots=4, roles=(), tier="landlock", keys=lambda spec: KEYS
+        host,
+        issuer.give("attic"),
+        SystemClock(),
+        slots=4,
+        roles=(),
+        resources={},
+        tier="landlock",
+        keys=lambda spec: KEYS,
     )
 
 

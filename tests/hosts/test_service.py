@@ -12,6 +12,7 @@ import pytest
 from lumen_remote import sent_home
 
 from lumen_tui import __version__
+from lumen_tui.hosts import service as host_service
 from lumen_tui.hosts.certificates import HOST, BadCertificate, Credentials
 from lumen_tui.hosts.messages import Begin, Describe, End, HostRequest, Look, Tell
 from lumen_tui.hosts.remote_task import HostFolder
@@ -26,10 +27,9 @@ Made = Callable[..., HostService]
 
 @pytest.fixture
 def serve(host: HostFolder, issuer: Any) -> Made:
-    def make(name: str = "attic", slots: int = 2, roles: tuple[str, ...] = (), tier: str = "landlock") -> HostService:
-        return HostService(
-            host, issuer.give(name), SystemClock(), slots=slots, roles=roles, tier=tier, keys=lambda spec: KEYS
-        )
+    def make(name: str = "attic", **how: Any) -> HostService:
+        usual = {"slots": 2, "roles": (), "resources": {"gpu": 1}, "tier": "landlock", "keys": lambda spec: KEYS}
+        return HostService(host, issuer.give(name), SystemClock(), **{**usual, **how})
 
     return make
 
@@ -118,6 +118,55 @@ async def test_a_second_task_waits_for_a_slot_and_the_first_is_still_reached(hom
     assert "attic has 1 at work, and 1 slots" in second.refused
     assert (await engine.ask("attic", Begin(first))).state.alive
     await engine.ask("attic", End(first.task_id, 1, "the test is over"))
+
+
+async def test_what_two_tasks_take_of_a_host_is_never_more_than_it_has(home, serve, issuer, server):
+    server.script = [30.0]
+    engine, first = caller(issuer, serve()), home.order(home.task("anything", host="any", resources=["gpu"]))
+    await engine.ask("attic", Begin(first))
+    second = await engine.ask("attic", Begin(home.order(home.task("more", host="any", resources=["gpu"]))))
+    assert second.refused == "attic: 1 of 1 gpu are at work"
+    third = await engine.ask("attic", Begin(home.order(home.task("more", host="any", resources=["tape=2"]))))
+    assert third.refused == "attic: it has no tape"
+    await engine.ask("attic", End(first.task_id, 1, "the test is over"))
+
+
+async def test_an_attempt_that_is_laid_out_and_never_started_is_laid_out_once_more(home, host, serve, issuer):
+    """As a failure of the whole machine leaves it: none of what it was given has to be durable."""
+    service, task_id = serve(), home.task()
+    task = await host.begin(home.order(task_id))
+    (task.folder / "spec.json").write_bytes(b"")
+    answer = await caller(issuer, service).ask("attic", Begin(home.order(task_id)))
+    assert answer.refused == "" and answer.state.alive
+    await home.link(caller(issuer, service), "attic", task_id).follow()
+    assert b'"done"' in (home.layout.task(task_id) / "exit.json").read_bytes()
+
+
+async def test_limits_that_changed_while_nobody_asked_for_an_attempt_come_with_the_next_order(
+    home, host, serve, issuer, server
+):
+    server.script = [30.0]
+    engine, task_id = caller(issuer, serve()), home.task("anything")
+    await engine.ask("attic", Begin(home.order(task_id)))
+    home.do("task.limit", task_id=task_id, steps=7)
+    await engine.ask("attic", Begin(home.order(task_id)))
+    assert host.find(task_id, 1).spec.steps == 7
+    await engine.ask("attic", End(task_id, 1, "the test is over"))
+
+
+async def test_attempts_that_are_over_are_let_go_and_found_again(home, serve, issuer, monkeypatch):
+    """A host does thousands of tasks, each with files that are open while it works."""
+    monkeypatch.setattr(host_service, "_KEPT", 0.0)
+    service = serve()
+    engine, tasks = caller(issuer, service), [home.task() for _ in range(3)]
+    for task_id in tasks:
+        await engine.ask("attic", Begin(home.order(task_id)))
+        await home.link(engine, "attic", task_id).follow()
+        while (await engine.ask("attic", Look(task_id, 1, 0))).state.alive:
+            continue
+    await engine.ask("attic", Begin(home.order(home.task())))
+    assert service._open.keys() & {(task_id, 1) for task_id in tasks} == set()
+    assert (await engine.ask("attic", Look(tasks[0], 1))).frames
 
 
 async def test_an_attempt_that_is_over_is_not_begun_again_though_the_host_has_it_open(home, serve, issuer, server):

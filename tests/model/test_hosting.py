@@ -5,7 +5,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from lumen_tui.model.hosting import ANY, MOST_SLOTS, ROOM, Host, HostBook, HostEntry, HostFacts, HostSighting, place
+from lumen_tui.model.hosting import (
+    ANY,
+    MOST_SLOTS,
+    ROOM,
+    Host,
+    HostBook,
+    HostEntry,
+    HostFacts,
+    HostSighting,
+    place,
+    resources_of,
+)
 from lumen_tui.model.tasks import Spec
 
 GOOD = HostFacts("attic", "1.0", 2, (), "landlock", 0.0, "boot", ROOM)
@@ -16,8 +27,15 @@ def host(name: str = "attic", cordon: str = "", skew: float = 0.0, trouble: str 
     return Host(HostEntry(name, "", "ann", cordon), HostSighting(described, 1.0, skew, trouble))
 
 
-def placed(*hosts: Host, on: str = ANY, busy: dict[str, int] | None = None, link: str = "", **spec: str) -> tuple:
-    book = HostBook(hosts, busy or {}, {"WU-1": "cellar"}, link, "1.0")
+def placed(
+    *hosts: Host,
+    on: str = ANY,
+    busy: dict[str, int] | None = None,
+    held: dict[str, dict[str, int]] | None = None,
+    link: str = "",
+    **spec: object,
+) -> tuple:
+    book = HostBook(hosts, busy or {}, held or {}, {"WU-1": "cellar"}, link, "1.0")
     return tuple(place(Spec("tsk-1", "x", host=on, **spec), book))
 
 
@@ -74,3 +92,22 @@ def test_without_hosts_or_without_a_link_it_waits_and_says_so():
     assert placed()[1:] == ("no host", "it runs on any host, and there is none: `lumen-tui hosts add NAME`")
     assert "host loft alone, and there is no such host" in placed(host(), on="loft")[2]
     assert "no host can be reached: no engine" in placed(host(), link="no engine")[2]
+
+
+def test_resources_that_are_asked_for_must_be_there_and_free():
+    one, two = host(resources={"gpu": 1}), host("cellar", resources={"gpu": 4, "tape": 1})
+    assert placed(one, two, resources=("gpu=2",))[0] == "cellar"
+    assert placed(one, two, resources=("gpu=1", "tape=1"), busy={"cellar": 1})[0] == "cellar"
+    assert placed(one, two, resources=("gpu=1",), held={"attic": {"gpu": 1}})[0] == "cellar"
+    why = placed(one, two, resources=("gpu=3",), held={"cellar": {"gpu": 2}})[2]
+    assert "attic: it has 1 gpu, and 3 are asked for; cellar: 2 of 4 gpu are at work" in why
+    assert "it has no tape" in placed(one, on="attic", resources=("tape=1",))[2]
+
+
+@pytest.mark.parametrize("word", ["", "GPU", "gpu=0", "gpu=-1", "gpu=1.5", "gpu=999999", "a b", "gpu=", "=1", "g" * 40])
+def test_a_word_that_names_no_resource_is_refused(word):
+    with pytest.raises(ValueError, match="is no resource"):
+        resources_of([word])
+    with pytest.raises(ValueError, match="33 resources are too many"):
+        resources_of([f"r{number}" for number in range(33)])
+    assert resources_of(["gpu", "tape=3"]) == {"gpu": 1, "tape": 3}

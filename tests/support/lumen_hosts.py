@@ -17,24 +17,26 @@ from lumen_tui.storage import files, locks, process
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import hosts
 
+LOOPBACK = "127.0.0.1"
+
 
 def free_port() -> int:
     """Return a port of loopback that nobody listens on."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+        taken.bind((LOOPBACK, 0))
         return int(taken.getsockname()[1])
 
 
 class Hosts:
     """The hosts of one state folder. `close` ends them, their workers and the link."""
 
-    def __init__(self, layout: Layout, beside: Path) -> None:
-        """Let hosts join at a free port; `beside` holds the folders of the hosts."""
-        self.layout, self.beside = layout, beside
+    def __init__(self, layout: Layout, beside: Path, address: str = LOOPBACK) -> None:
+        """Let hosts join at a free port of that address; `beside` holds the folders of the hosts."""
+        self.layout, self.beside, self.address = layout, beside, address
         self.port = free_port()
         self.children: dict[str, subprocess.Popen[bytes]] = {}
         settings = (files.read(layout.config) or b"").decode()
-        layout.config.write_text(f'{settings}\n[hosts]\nlisten = "127.0.0.1:{self.port}"\nlost_minutes = 2.0\n')
+        layout.config.write_text(f'{settings}\n[hosts]\nlisten = "{address}:{self.port}"\nlost_minutes = 2.0\n')
         self.authority = Authority(layout.host_authority)
         self.authority.create(time.time())
         files.replace(layout.engine_certificate, self.authority.issue("engine", ENGINE, time.time()))
@@ -46,17 +48,24 @@ class Hosts:
         hosts.change(self.layout, name, lambda _: HostEntry(name, "2026-01-01T00:00:00Z", "ann"))
         return path
 
-    def start(self, name: str, slots: int = 2, *more: str) -> None:
+    def start(self, name: str, slots: int = 2, *more: str, lie: str = "") -> None:
         """Start the service of a host, by its command."""
-        path = self.beside / f"{name}.pem"
-        if not path.exists():
+        if not (self.beside / f"{name}.pem").exists():
             self.register(name)
-        words = ["--cert", str(path), "--scheduler", f"tls://127.0.0.1:{self.port}", "--slots", str(slots)]
-        words += ["--folder", str(self.folder(name)), *more]
+        words = self.command(name, self.folder(name), "--slots", str(slots), *more, lie=lie)
         with open(self.beside / f"{name}.log", "ab") as log:
-            self.children[name] = subprocess.Popen(
-                [sys.executable, "-m", "lumen_tui", "host", *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+            self.children[name] = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def command(self, name: str, folder: Path, *more: str, lie: str = "") -> list[str]:
+        """Return the command of a host with the certificate of that name; a `lie` is Python that it runs first."""
+        program = ["-c", f"{lie}\nfrom lumen_tui.__main__ import main\nraise SystemExit(main())"]
+        words = ["--cert", str(self.beside / f"{name}.pem"), "--scheduler", f"tls://{self.address}:{self.port}"]
+        started = program if lie else ["-m", "lumen_tui"]
+        return [*self.prefix(name), sys.executable, *started, "host", *words, "--folder", str(folder), *more]
+
+    def prefix(self, name: str) -> list[str]:
+        """Return the words before the command of a host, which put it on a machine of its own; here there is one."""
+        return []
 
     def folder(self, name: str) -> Path:
         """Return the folder of a host."""

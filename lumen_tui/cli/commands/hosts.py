@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
+from lumen_tui.engine.service_manager import ServiceManager
 from lumen_tui.model import ids, times
-from lumen_tui.model.hosting import ANY, HostEntry
+from lumen_tui.model.hosting import ANY, HostEntry, resources_of
 from lumen_tui.model.requests.hosts import CordonHost, DrainHost, RemoveHost, UncordonHost
 from lumen_tui.queries.host_views import HostView, host_views
 from lumen_tui.storage import files
@@ -59,7 +60,14 @@ def _declare_host(commands: CommandGroup) -> None:
     host.add_argument("--folder", default="", metavar="DIR", help="where its tasks are [lumen-host at home]")
     host.add_argument("--slots", type=int, default=1, metavar="N", help="tasks at once [1]")
     host.add_argument("--roles", type=words_of, default=[], metavar="NAME,…", help="of these roles only [any]")
+    help_text = "what a task may ask for with --resource, such as gpu=2,tape"
+    host.add_argument("--resources", type=words_of, default=[], metavar="NAME[=N],…", help=help_text)
     host.set_defaults(without_state=True)
+
+
+def host_folder(named: str) -> Path:
+    """Return where a host keeps its tasks."""
+    return Path(named or "~/lumen-host").expanduser().absolute()
 
 
 def run_host(_: Session, args: Namespace) -> int:
@@ -67,14 +75,19 @@ def run_host(_: Session, args: Namespace) -> int:
         from lumen_tui.hosts.program import CannotServe, HostOptions, serve_host
     except ImportError as error:
         raise ActionError(NEEDED.format(error.name)) from error
-    folder = Path(args.folder or "~/lumen-host").expanduser().absolute()
-    options = HostOptions(folder, Path(args.cert), args.scheduler, args.slots, tuple(args.roles))
+    try:
+        resources = resources_of(args.resources)
+    except ValueError as error:
+        raise ActionError(str(error)) from error
+    folder, roles = host_folder(args.folder), tuple(args.roles)
+    options = HostOptions(folder, Path(args.cert), args.scheduler, args.slots, roles, resources)
+    manager = ServiceManager.of(os.environ)
 
     async def serve() -> None:
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await serve_host(options, stop)
+        await serve_host(options, stop, manager)
 
     try:
         asyncio.run(serve())
@@ -107,6 +120,7 @@ def _facts(view: HostView) -> dict[str, object]:
         "slots": view.host.slots,
         "tasks": [{"id": task.view.id, "behind": task.behind} for task in view.tasks],
         "roles": list(facts.roles) if facts else [],
+        "resources": facts.resources if facts else {},
         "version": facts.version if facts else "",
         "sandbox": facts.tier if facts else "",
         "free": facts.free if facts else 0,

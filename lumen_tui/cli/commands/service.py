@@ -1,4 +1,4 @@
-"""`service show | install | remove`: the engine, or `serve`, as a service of systemd, of a user or of the machine."""
+"""`service show | install | remove`: the engine, `serve` or `host` as a service of systemd."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands.hooks import program
+from lumen_tui.cli.commands.hosts import host_folder
 from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.cli.units import MARK, ServiceUnit
 from lumen_tui.model.ids import check_name
@@ -31,7 +32,7 @@ _NO_BUS = (
 
 def declare(commands: CommandGroup) -> None:
     """Add the commands of this module."""
-    group = commands.group("service", "The engine, or a server, as a service of systemd.", alone="show")
+    group = commands.group("service", "The engine, a server or a host as a service of systemd.", alone="show")
     show = group.add("show", run_show, "Print the unit as it would be installed.", "service show")
     text = "Write the unit, enable and start it; what hangs or crashes is started again."
     install = group.add("install", run_install, text, "service install")
@@ -39,12 +40,20 @@ def declare(commands: CommandGroup) -> None:
     for parser in (show, install, remove):
         parser.add_argument("--system", action="store_true", help="of the machine, as root; else of your own manager")
         parser.add_argument("--account", default="", metavar="USER", help="with --system: who runs it [you]")
-        parser.add_argument("--name", default="", metavar="NAME", help="of the unit [lumen, lumen-serve]")
-        parser.add_argument("--serve", action="store_true", help="not the engine: `lumen-tui serve` (docs/http.md)")
+        parser.add_argument("--name", default="", metavar="NAME", help="of the unit [lumen, lumen-serve, lumen-host]")
+        other = parser.add_mutually_exclusive_group()
+        text = "not the engine: `lumen-tui {}` (docs/{}.md)"
+        other.add_argument(
+            "--serve", action="store_const", dest="kind", const="serve", help=text.format("serve", "http")
+        )
+        other.add_argument("--host", action="store_const", dest="kind", const="host", help=text.format("host", "hosts"))
         parser.set_defaults(without_state=True)
     for parser in (show, install):
         parser.add_argument(
-            "words", nargs="*", metavar="WORD", help="with --serve, after `--`: its options, as -- --port 9000"
+            "words",
+            nargs="*",
+            metavar="WORD",
+            help="with --serve or --host, after `--`: its options, as -- --port 9000",
         )
     show.json()
     for parser in (install, remove):
@@ -57,29 +66,44 @@ def _account(args: Namespace) -> str:
 
 
 def _unit(session: Session, args: Namespace) -> str:
+    command = _command(args)
+    root = command[command.index("--folder") + 1] if args.kind == "host" else str(session.root)
     try:
-        return ServiceUnit(program(), str(session.root), _account(args), _serve_words(args)).text()
+        return ServiceUnit(program(), root, _account(args), command).text()
     except ValueError as error:
         raise ActionError(str(error)) from error
 
 
-def _serve_words(args: Namespace) -> list[str] | None:
-    """Return the options of `serve`; None for an engine. UsageError, ActionError where it would not take them."""
-    if not args.serve:
+def _command(args: Namespace) -> list[str]:
+    """Return `serve` or `host` with its options; empty for an engine. UsageError, ActionError for others."""
+    if not args.kind:
         if args.words:
-            raise ActionError(f"{one_line(args.words[0], 60)} is an option of `serve`: say --serve as well")
-        return None
+            raise ActionError(
+                f"{one_line(args.words[0], 60)} is an option of another command: say --serve or --host, too"
+            )
+        return []
     from lumen_tui.cli.parser import build_parser
 
-    asked = build_parser("serve").parse_args(["serve", *args.words])
-    for path in filter(None, (asked.cert, asked.key)):
+    asked = build_parser(args.kind).parse_args([args.kind, *args.words])
+    for path in filter(None, (asked.cert, asked.folder if args.kind == "host" else asked.key)):
         if not os.path.isabs(path):
             raise ActionError(f"{one_line(path, 200)}: a service starts in another folder, so name the whole path")
-    return list(args.words)
+    return [args.kind, *args.words, *_folder_of(args, asked)]
+
+
+def _folder_of(args: Namespace, asked: Namespace) -> list[str]:
+    """Return the option that names the folder of a host where it is not among its words."""
+    if args.kind != "host" or asked.folder:
+        return []
+    if args.system:
+        raise ActionError(
+            "say where the host keeps its tasks, a folder of its account: -- --folder /srv/lumen-host ..."
+        )
+    return ["--folder", str(host_folder(""))]
 
 
 def _path(args: Namespace) -> Path:
-    usual = "lumen-serve" if args.serve else "lumen"
+    usual = f"lumen-{args.kind}" if args.kind else "lumen"
     name = f"{check_name(args.name or usual, 'unit')}.service"
     if args.system:
         return Path("/etc/systemd/system", name)
@@ -108,7 +132,7 @@ def run_install(session: Session, args: Namespace) -> int:
     say(f"{path} is written")
     if not args.system:
         talk("it runs while you are logged in; `loginctl enable-linger` lets it run from boot on")
-    if args.serve:
+    if args.kind == "serve":
         talk("a program needs a token: `lumen-tui access add NAME` makes one")
     return _systemctl(args, ["daemon-reload"], ["enable", "--now", path.name])
 
@@ -121,12 +145,14 @@ def run_remove(session: Session, args: Namespace) -> int:
     _must_be_ours(path)
     code = _systemctl(args, ["disable", "--now", path.name])
     directories.remove(path)
-    say(f"{path} is removed; the state folder stays as it is")
+    say(f"{path} is removed; the {'' if args.kind == 'host' else 'state '}folder stays as it is")
     return _systemctl(args, ["daemon-reload"]) or code
 
 
 def _make_state(session: Session, args: Namespace) -> None:
-    """Make sure that there is a state folder of whoever runs the service: it starts on no other."""
+    """Make sure that there is a state folder of whoever runs the service: it starts on no other. A host has none."""
+    if args.kind == "host":
+        return
     if not args.system:
         session.make_sure()
     elif session.layout.absent():

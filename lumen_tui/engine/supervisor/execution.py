@@ -18,7 +18,7 @@ from msgspec import Struct
 from lumen_tui.engine.supervisor import workers
 from lumen_tui.engine.supervisor.workers import Started
 from lumen_tui.engine.supervisor.zygote import ZygoteClient
-from lumen_tui.model.hosting import HostWait, busy_hosts, place
+from lumen_tui.model.hosting import HostWait, place, with_load
 from lumen_tui.model.tasks import Spec, TaskView
 from lumen_tui.storage import files, locks
 from lumen_tui.storage.clock import Clock
@@ -182,7 +182,7 @@ class HostBackend:
         if view.host:
             return HostWait(view.host)
         book = hosts.book(self._layout, self._known.value)
-        return place(view.spec, book._replace(busy=busy_hosts(alive), units=self._units))
+        return place(view.spec, with_load(book._replace(units=self._units), alive))
 
     def start(self, order: StartOrder) -> Started | None:
         """Start the proxy of a task, for a new attempt or for one that lost its own. NoProcess."""

@@ -27,6 +27,9 @@ class NewTask(Request, tag="task.new", frozen=True, kw_only=True):
         str, Arg("it changes a worktree or a copy of its own [the role's]", choices=("worktree", "copy"))
     ] = ""
     host: Annotated[str, Arg("the host that does it, or `any` [this machine]")] = ""
+    resources: Annotated[
+        Sequence[str], Arg("what it takes of that host, such as gpu or gpu=2", "--resource", metavar="NAME[=N]")
+    ] = ()
     wu_id: Annotated[str, Arg("the work unit it belongs to, such as WU-042", "--wu")] = ""
     lane: Annotated[str, Arg("the lane, the stream of work", "-l")] = ""
     priority: Annotated[str, Arg("P0 to P3", "-p")] = "P2"

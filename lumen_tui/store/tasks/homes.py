@@ -29,5 +29,5 @@ def last_seq(folder: Path, attempt: int) -> int:
 
 
 def write(folder: Path, home: Home) -> None:
-    """Record how far an attempt has come. StoreError."""
-    files.replace(folder / _NAME, msgspec.json.encode(home))
+    """Record how far an attempt has come; durable is that it is over, as frames come again if need be. StoreError."""
+    files.replace(folder / _NAME, msgspec.json.encode(home), durable=bool(home.over))

@@ -43,7 +43,7 @@ def renew(folder: Path, running: float, seconds: float = SECONDS) -> None:
         known = None
     new = HostLease(running + seconds, process.boot_id())
     if known is None or known.boot_id != new.boot_id or not new.until - _EARLY < known.until <= new.until:
-        files.replace(folder / NAME, msgspec.json.encode(new))
+        files.replace(folder / NAME, msgspec.json.encode(new), durable=False)  # it counts for this boot alone
 
 
 def _read(folder: Path) -> HostLease | None:

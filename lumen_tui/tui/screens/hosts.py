@@ -131,6 +131,8 @@ def _facts(row: HostView, now: float) -> Iterable[Fact]:
         return
     yield "slots", f"{len(row.tasks)} of {host.slots} at work"
     yield "roles", ", ".join(facts.roles) or "any"
+    if facts.resources:
+        yield "resources", ", ".join(f"{name} {count}" for name, count in facts.resources.items())
     yield "version", facts.version
     yield "sandbox", facts.tier
     yield "clock", f"{host.sighting.skew:+.1f} s"
