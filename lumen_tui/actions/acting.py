@@ -18,7 +18,7 @@ LEARNING = "evolution"  # in whose name the engine learns by itself
 RESERVED = frozenset({
     "approval.allow", "approval.allow_always", "changes.accept", "changes.commit", "changes.push", "changes.write",
     "constitution.approve", "evolution.accept", "evolution.mark", "evolution.promote", "evolution.rollback",
-    "budget.raise", "unkill",
+    "evolution.split", "evolution.take", "budget.raise", "unkill",
     "question.answer", "task.tell", "task.limit", "tool.accept",
 })  # fmt: skip
 OUTSIDE = ("ntfy", "mail")  # clients by which an operator answers without a room or a shell

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from lumen_tui.actions import (
+    abtests,
     agentfile,
     approvals,
     attention,
@@ -144,6 +145,7 @@ KINDS: dict[str, Kind] = {
     evals.KIND: Kind(evals.case_now, evals.put_case),
     promotion.KIND: Kind(promotion.candidate_now, promotion.put_candidate),
     promotion.CHAMPION_KIND: Kind(promotion.champion_now, promotion.put_champion, promotion.may_champion),
+    abtests.KIND: Kind(abtests.test_now, abtests.put_test),
     evolution.KIND: Kind(evolution.observation_now, evolution.put_observation, put_all=evolution.put_observations),
     evolution.FILES_KIND: Kind(evolution.files_now, evolution.put_files, evolution.may_files),
     cleanup.SIGNALS_KIND: Kind(cleanup.signals_now, cleanup.put_signals, cleanup.may_signals),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import msgspec
 
 from lumen_tui.actions import acting, checks, edits
@@ -11,47 +13,59 @@ from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model.constitution import digest
 from lumen_tui.model.evolution import Trust
+from lumen_tui.model.evolved_edits import KINDS, EditKind, EvolvedEdit, EvolvedVersion, title
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.evolution import PromoteCandidate, ProposeCandidate, RollBack, WithdrawCandidate
-from lumen_tui.model.roles import ToolRule
+from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.text import one_line
 from lumen_tui.model.trials import (
-    EditKind,
     EvolutionCandidate,
-    EvolvedVersion,
     Promotion,
     PromotionStep,
-    RoleEdit,
     TrialGround,
     TrialReport,
     candidate_id,
     fault,
     objections,
-    title,
 )
 from lumen_tui.storage import locks
+from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
-from lumen_tui.store.evolution import candidates, champions, suites
+from lumen_tui.store.evolution import abtests, candidates, champions, evolved_skills, suites
 from lumen_tui.store.evolution.champions import DamagedChampion
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.settings.roles import load_role
 
 KIND, CHAMPION_KIND = "candidate", "champion"  # of changes
+OF_ROLE = frozenset(kind for kind, rules in KINDS.items() if rules.of_role)
 _ROOT = "root"
 _ALL_OUT = "`evolve rollback root` takes all edits out"
 
 
 def propose(store: Store, request: ProposeCandidate, *, by: str, now: float) -> Done:
     """Keep a candidate; a person's is trusted, whoever else proposes is an agent."""
-    role = checks.role_name(store.layout, request.role)
-    made = RoleEdit(role, EditKind.PROMPT, text=" ".join(request.text.split()))
-    if request.rule:
-        rule = ToolRule(request.rule, request.tool, tuple(request.then), request.count, request.pattern, request.why)
-        made = RoleEdit(role, EditKind.RULE, rule, made.text)
+    made = _edit_of(store.layout, request)
     candidate = EvolutionCandidate(candidate_id(made), times.iso(now), by, made, request.why, trust=_trust(by))
     return keep(store.layout, [candidate], by=by, now=now)
+
+
+def _edit_of(layout: Layout, request: ProposeCandidate) -> EvolvedEdit:
+    kind = EditKind(request.kind) if request.kind else EditKind.RULE if request.rule else EditKind.PROMPT
+    role = checks.role_name(layout, request.role) if kind in OF_ROLE else request.role
+    whole = kind in (EditKind.SKILL, EditKind.SCRIPT)
+    text = request.text.strip() if whole else " ".join(request.text.split())
+    rule = None
+    if request.rule:
+        rule = ToolRule(request.rule, request.tool, tuple(request.then), request.count, request.pattern, request.why)
+    made = EvolvedEdit(role, kind, rule, text, request.name, request.value)
+    if kind is EditKind.PLAYBOOK:
+        from lumen_tui.providers.offline.playbook_router import synonym_fault  # 30 ms that few proposals need
+
+        if reason := synonym_fault(made.text, made.name):
+            raise ActionError(reason)
+    return made
 
 
 def _trust(by: str) -> Trust:
@@ -111,7 +125,7 @@ def promote(store: Store, request: PromoteCandidate, *, by: str, now: float) -> 
     layout = store.layout
     with locks.waiting_lock(layout.lock(suites.LOCK)):
         candidate = find(layout, request.candidate)
-        champion = _current(layout)
+        champion = current(layout)
         report = _trial_of(layout, candidate, champion)
         if reasons := (*report.objections, *objections(ground_of(layout, candidate, champion), None)):
             raise ActionError(f"{candidate.id} is not promoted: {'; '.join(reasons)}")
@@ -119,10 +133,10 @@ def promote(store: Store, request: PromoteCandidate, *, by: str, now: float) -> 
             raise ActionError("the constitution changed since the trial: `evolve --try` it again")
         after = champion.with_edit(candidate.edit)
         summary = f"promoted: {title(candidate.edit)} ({report.words})"
-        return _swap(layout, PromotionStep.PROMOTE, champion.name, after, summary, candidate.id, by=by, now=now)
+        return swap(layout, PromotionStep.PROMOTE, champion.name, after, summary, candidate.id, by=by, now=now)
 
 
-def _current(layout: Layout) -> EvolvedVersion:
+def current(layout: Layout) -> EvolvedVersion:
     try:
         return champions.current(layout)
     except DamagedChampion as error:
@@ -144,13 +158,16 @@ def _trial_of(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVe
 
 def ground_of(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVersion) -> TrialGround:
     """Return what the gate knows of a candidate besides its trial. ActionError where its role is gone."""
+    edit = candidate.edit
     try:
-        role = load_role(layout, candidate.edit.role)
+        role = load_role(layout, edit.role) if edit.rules.of_role else Role("", "the agent itself")
     except (OSError, ValueError) as error:
-        raise ActionError(f"role {candidate.edit.role} cannot be used: {error}") from error
+        raise ActionError(f"role {edit.role} cannot be used: {error}") from error
     known = suites.cases(layout, candidate.suite)
     aims = tuple(known[name] for name in candidate.aims if name in known)
-    return TrialGround(candidate, champion, role, aims, read_constitution(layout).why)
+    is_file = edit.kind in (EditKind.SKILL, EditKind.SCRIPT)
+    refusal = evolved_skills.refusal(layout, edit.name) if is_file else ""
+    return TrialGround(candidate, champion, role, aims, read_constitution(layout).why, refusal)
 
 
 def roll_back(store: Store, request: RollBack, *, by: str, now: float) -> Done:
@@ -161,7 +178,7 @@ def roll_back(store: Store, request: RollBack, *, by: str, now: float) -> Done:
         after = _kept(layout, version)
         summary = f"rolled back to {version[:12] or _ROOT}"
         reason = one_line(request.reason, 200)
-        return _swap(layout, PromotionStep.ROLLBACK, before, after, summary, "", by=by, now=now, reason=reason)
+        return swap(layout, PromotionStep.ROLLBACK, before, after, summary, "", by=by, now=now, reason=reason)
 
 
 def take_back(store: Store, promoted: Promotion, reason: str, *, by: str, now: float) -> Done:
@@ -173,7 +190,7 @@ def take_back(store: Store, promoted: Promotion, reason: str, *, by: str, now: f
         after = _kept(layout, promoted.parent)
         summary = f"rolled back to {promoted.parent[:12] or _ROOT}"
         step = PromotionStep.ROLLBACK
-        return _swap(layout, step, promoted.version, after, summary, promoted.candidate, by=by, now=now, reason=reason)
+        return swap(layout, step, promoted.version, after, summary, promoted.candidate, by=by, now=now, reason=reason)
 
 
 def _back(layout: Layout, name: str) -> tuple[str, str]:
@@ -209,7 +226,7 @@ def _kept(layout: Layout, version: str) -> EvolvedVersion:
         raise ActionError(f"{error}; {_ALL_OUT}") from error
 
 
-def _swap(
+def swap(
     layout: Layout,
     step: PromotionStep,
     before: str,
@@ -227,7 +244,20 @@ def _swap(
     line = Promotion(action.id, times.iso(now), by, step, after.name, before, candidate, reason)
     with journal.carrying_out(layout, action):
         champions.swap(layout, line, after)
+        _settle(layout, line.at)
     return Done(summary=summary, target=candidate or CHAMPION_KIND, action_id=action.id)
+
+
+def _settle(layout: Layout, at: str) -> None:
+    """Have what hangs on the pointer follow it: an A/B test against another version ends, files of skills change.
+
+    What a kill leaves of that does whoever looks for skills, or for the test.
+    """
+    with contextlib.suppress(StoreError, OSError):
+        test = abtests.last(layout)
+        if test is not None and not test.ended:
+            abtests.write(layout, msgspec.structs.replace(test, ended=at, reason="another version came into force"))
+        evolved_skills.settle(layout)
 
 
 def champion_now(store: Store, _: Change) -> Side | None:
@@ -252,6 +282,7 @@ def put_champion(store: Store, change: Change) -> None:
         at = times.iso(order.now)
         line = Promotion(ids.new_id("act"), at, order.by, PromotionStep.UNDO, after.name, str(before["version"]))
         champions.swap(layout, line, after)
+        _settle(layout, at)
 
 
 def candidate_now(store: Store, change: Change) -> Side | None:

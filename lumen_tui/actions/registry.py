@@ -104,6 +104,8 @@ HANDLERS: dict[str, str] = {
     "evolution.propose": "promotion.propose",
     "evolution.withdraw": "promotion.withdraw",
     "evolution.promote": "promotion.promote",
+    "evolution.take": "taking.take",
+    "evolution.split": "abtests.split",
     "evolution.rollback": "promotion.roll_back",
     "constitution.approve": "evolution.approve",
     "af.import": "agentfile.take_in",

@@ -27,6 +27,7 @@ class WatchedTask(Struct, frozen=True):
     lost: bool = False  # its worker died, and nobody took it up
     denials: int = 0  # calls that were refused
     tokens: int = 0
+    done: bool = False
 
     @property
     def stuck(self) -> bool:

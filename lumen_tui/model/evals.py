@@ -1,9 +1,10 @@
 """Suites of cases, by which a change of the agent has to prove itself before it is in force.
 
-A case is a moment of a task that is over, and what the tool gate should decide there: the end of an attempt whose
-checks showed what its claim was worth, or a call that a person decided on. Its split follows from its work unit alone,
-so that siblings are never on both sides, and nobody can move a case. Who writes a change sees `train`, the gate `gate`,
-and `final` is for a person who wants to know whether the gate itself was learnt by heart.
+A case is a moment of a task that is over, and what should have been decided there: the end of an attempt whose checks
+showed what its claim was worth, a call that a person decided on, or a search, with what was read after it in the end.
+Its split follows from its work unit alone, so that siblings are never on both sides, and nobody can move a case. Who
+writes a change sees `train`, the gate `gate`, and `final` is for a person who wants to know whether the gate itself was
+learnt by heart.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from lumen_tui.model import ids
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.tasks import Spec
-from lumen_tui.model.text import is_safe
+from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.model.times import epoch
 
 SUITE = "work"  # the suite of what was recorded
@@ -44,6 +45,7 @@ class Expectation(StrEnum):
 
     HOLD = "hold"  # the call is refused, the end is put off
     PASS = "pass"  # noqa: S105 - the call may be made, asking a person or not; the task may end
+    FIND = "find"  # the search shows what was looked for
 
 
 class EvalCase(Struct, frozen=True, omit_defaults=True):
@@ -62,6 +64,8 @@ class EvalCase(Struct, frozen=True, omit_defaults=True):
     dropped: bool = False
     by: str = ""
     words: str = ""  # what happened there, in a line
+    query: str = ""  # of a search
+    answer: str = ""  # the id of what was looked for
     schema: int = 1
 
     @property
@@ -77,7 +81,8 @@ class EvalCase(Struct, frozen=True, omit_defaults=True):
     @property
     def digest(self) -> str:
         """A hash of what is measured."""
-        return sha256(f"{self.task} {self.attempt} {self.step} {self.expect}".encode())[:16]
+        asked = f" {self.query} {self.answer}" if self.expect is Expectation.FIND else ""
+        return sha256(f"{self.task} {self.attempt} {self.step} {self.expect}{asked}".encode())[:16]
 
 
 def split_of(unit: str) -> Split:
@@ -93,8 +98,13 @@ def unit_of(spec: Spec) -> str:
     """
     if spec.wu_id:
         return spec.wu_id
-    words = _NUMBER.sub("#", " ".join(spec.objective.casefold().split()))
-    return f"objective {sha256(words.encode('utf-8', 'replace'))[:16]}"
+    return unit_of_words(spec.objective)
+
+
+def unit_of_words(words: str) -> str:
+    """Return the unit of work of an objective or a query, numbers left open."""
+    plain = _NUMBER.sub("#", " ".join(words.casefold().split()))
+    return f"objective {sha256(plain.encode('utf-8', 'replace'))[:16]}"
 
 
 def trust_of(spec: Spec) -> Trust:
@@ -109,6 +119,25 @@ def case_id(task: str, attempt: int, step: int) -> str:
     return f"cas-{ids.short_hash(f'{task} {attempt} {step}')}"
 
 
+def planted(query: str, answer: str, now_text: str, by: str) -> EvalCase:
+    """Return the case of a search that a person asks, with what it should show."""
+    task = f"asked-{sha256(f'{query} {answer}'.encode('utf-8', 'replace'))[:16]}"
+    return EvalCase(
+        case_id(task, 1, 1),
+        now_text,
+        unit_of_words(query),
+        task,
+        1,
+        1,
+        Expectation.FIND,
+        Trust.PERSON,
+        by=by,
+        words=one_line(f"{query}: {answer}", _MOST_WORDS),
+        query=query,
+        answer=answer,
+    )
+
+
 def fault(case: EvalCase) -> str:
     """Return why a line of a suite is not used, or empty. A suite is a file that somebody may have written."""
     if case.id != case_id(case.task, case.attempt, case.step):
@@ -117,11 +146,16 @@ def fault(case: EvalCase) -> str:
         return "its work unit is none"
     try:
         ids.check_name(case.task, "task id")
-        ids.check_name(case.role, "role")
+        if case.role or case.expect is not Expectation.FIND:
+            ids.check_name(case.role, "role")
     except ids.BadId as error:
         return str(error)
     if case.attempt < 1 or case.step < 0 or not epoch(case.at):
         return "its numbers are none"
+    if (case.expect is Expectation.FIND) != bool(case.query.strip() and case.answer.strip()):
+        return "a search has a query and an answer, and nothing else has"
+    if not all(is_safe(text) and len(text) <= _MOST_WORDS for text in (case.query, case.answer)):
+        return "its query or answer is too long, or holds what no line may"
     if len(case.words) > _MOST_WORDS or not is_safe(case.words) or len(case.by) > 100:
         return "its words are too long, or hold what no line may"
     return ""

@@ -100,6 +100,18 @@ def _where(is_over: Callable[[float], bool]) -> float:
     return high
 
 
+def shares_interval(a_hits: int, a_trials: int, b_hits: int, b_trials: int) -> tuple[float, float]:
+    """Return the interval of 95 % for how much higher the second of two independent shares is; (-1, 1) without trials.
+
+    The hybrid score interval (R. G. Newcombe, Stat. Med. 17, 1998, method 10).
+    """
+    if not a_trials or not b_trials:
+        return -1.0, 1.0
+    a, b = a_hits / a_trials, b_hits / b_trials
+    (a_low, a_high), (b_low, b_high) = wilson(a_hits, a_trials), wilson(b_hits, b_trials)
+    return b - a - sqrt((b - b_low) ** 2 + (a_high - a) ** 2), b - a + sqrt((b_high - b) ** 2 + (a - a_low) ** 2)
+
+
 def difference_interval(fixes: int, regressions: int, pairs: int) -> tuple[float, float]:
     """Return the interval of 95 % for the difference of two paired shares; (-1, 1) without pairs.
 

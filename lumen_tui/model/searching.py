@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.archive import KINDS
+from lumen_tui.model.search_weights import SHIPPED, SearchWeights
 
 TYPES = (
     "session",
@@ -31,9 +32,6 @@ TYPES = (
 )
 LIMIT, MOST = 10, 200  # hits, where nobody says how many, and at most
 MOST_TERMS = 24
-HALF_LIFE = 30.0  # days after which recency counts half
-WEIGHTS = (0.7, 0.15, 0.15)  # of relevance, importance, recency in a score
-NEIGHBOUR = 0.55  # of the score of the hit that it is beside
 _COMMON = (
     "a about after all also am an and any are as at be because been before being but by can could did do does doing "
     "for from had has have having he her here him his how i if in into is it its just me more most my no nor not of "
@@ -255,14 +253,16 @@ _FIELDS = {
 }
 
 
-def score(bm25: float, best: float, importance: float, age: float, beside: float = 0.0) -> tuple[float, Parts]:
+def score(
+    bm25: float, best: float, importance: float, age: float, beside: float = 0.0, weights: SearchWeights = SHIPPED
+) -> tuple[float, Parts]:
     """Return the rank of a hit; nothing of it is below 0.
 
     `beside` is what the hits around it add to its bm25, `best` the two together of the best one, `age` in seconds.
     """
     relevance = min(1.0, (bm25 + beside) / best) if best > 0 else 0.0
-    recency = float(2.0 ** (-max(0.0, age) / times.DAY / HALF_LIFE))
-    total = sum(weight * part for weight, part in zip(WEIGHTS, (relevance, importance, recency), strict=True))
+    recency = float(2.0 ** (-max(0.0, age) / times.DAY / weights.half_life))
+    total = weights.relevance * relevance + weights.importance * importance + weights.recency * recency
     parts = (round(part, 3) for part in (bm25, relevance, importance, recency, beside))
     return round(total, 4), Parts(*parts)
 

@@ -120,11 +120,17 @@ def faults(fields: Mapping[str, object], folder: str) -> Iterator[Fault]:
 def _name_faults(name: object, folder: str) -> Iterator[Fault]:
     if not isinstance(name, str) or not name:
         yield "name", "name is missing: give it that of its folder", True
-    elif len(name) > MOST_NAME or not _NAME.fullmatch(name):
-        allowed = f"1 to {MOST_NAME} of a-z, 0-9 and single hyphens between them"
-        yield "name", f"name {name[:80]!r} is not usable: {allowed}", True
+    elif reason := name_fault(name):
+        yield "name", reason, True
     elif name != folder:
         yield "name", f"name {name!r} is not that of its folder, {folder!r}", False
+
+
+def name_fault(name: str) -> str:
+    """Return why a skill cannot have this name, or empty."""
+    if len(name) <= MOST_NAME and _NAME.fullmatch(name):
+        return ""
+    return f"name {name[:80]!r} is not usable: 1 to {MOST_NAME} of a-z, 0-9 and single hyphens between them"
 
 
 def hidden_text(text: str) -> Iterator[tuple[int, str, bool]]:

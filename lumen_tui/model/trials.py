@@ -1,106 +1,36 @@
 """Candidates, their trials against the champion, and the gate: which changes come into force, and which do not.
 
-A candidate is one bounded edit of a shipped role. The champion is the edits that are in force; a challenger is the
+A candidate is one bounded edit. The champion is the edits that are in force; a challenger is the
 champion with one candidate more. Whoever proposes decides nothing: the gate judges by cases that proposers do not read.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from lumen_tui.model import ids
 from lumen_tui.model.budget import dollars
-from lumen_tui.model.digests import sha256
 from lumen_tui.model.evals import SUITE, EvalCase, Split
 from lumen_tui.model.evolution import Trust
+from lumen_tui.model.evolved_edits import MOST_CONTEXT, EditKind, EvolvedEdit, EvolvedVersion, Measure, edit_fault
 from lumen_tui.model.paired import alpha_of, difference_interval, exact_p
-from lumen_tui.model.roles import ALL_TOOLS, Role, ToolRule, rule_fault, rule_sentence
-from lumen_tui.model.text import is_safe, one_line
+from lumen_tui.model.roles import Role
+from lumen_tui.model.text import is_safe
 
 MOST_PAIRS = 40  # cases of one trial, unless more are asked for
 MOST_ASKED = 200
 LEAST_PAIRS = 12  # on fewer nothing is decided
 LEAST_FIXES = 5
 MOST_COST = 1.10  # of the champion's
-MOST_CONTEXT = 2_000  # bytes that all edits of one role add to its prompt
-_MOST_TEXT = 600  # bytes of one edit
 _MOST_WHY = 300
 _MOST_AIMS = 50
 TRIALS = "trials"  # in the ledger, as a role: the budget line of trials that ask a model
 QUESTIONS, TOKENS = "questions to a person", "tokens"  # in which a trial counts what versions cost
-_ROOT = ""  # the version before the first promotion
 _TRUSTED = Trust.AGENT.rank
-_HASH = re.compile(r"[0-9a-f]{64}")
-
-
-class EditKind(StrEnum):
-    """What an edit adds to a role."""
-
-    RULE = "rule"  # on its tools
-    PROMPT = "prompt"  # a paragraph at the end of its prompt
-
-
-class RoleEdit(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One bounded edit. A rule narrows what a role may do, whatever its kind; none widens it."""
-
-    role: str
-    kind: EditKind
-    rule: ToolRule | None = None
-    text: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """What it adds, in words; also what it adds to the context."""
-        return rule_sentence(self.rule) if self.rule is not None else self.text
-
-    @property
-    def digest(self) -> str:
-        """A hash of what it does."""
-        return sha256(msgspec.json.encode(self, order="deterministic"))
-
-
-class EvolvedVersion(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """evals/versions/<hash>.json: the edits that are in force together. Its name is its hash; it never changes."""
-
-    parent: str = _ROOT
-    edits: tuple[RoleEdit, ...] = ()
-
-    @property
-    def data(self) -> bytes:
-        """Its file, to the byte."""
-        return msgspec.json.encode(self, order="deterministic") + b"\n"
-
-    @property
-    def name(self) -> str:
-        """Its hash; empty for the root, which has no file."""
-        return sha256(self.data) if self.edits or self.parent else _ROOT
-
-    def with_edit(self, edit: RoleEdit) -> EvolvedVersion:
-        """Return the challenger that has one edit more."""
-        return EvolvedVersion(self.name, (*self.edits, edit))
-
-    def applied(self, role: Role) -> Role:
-        """Return a role with the edits for it. A role that a person hired or adjusted is that person's, as it is."""
-        edits = [edit for edit in self.edits if edit.role == role.name] if role.source == "shipped" else []
-        rules = tuple(edit.rule for edit in edits if edit.rule is not None)
-        texts = [edit.text for edit in edits if edit.text]
-        if not edits:
-            return role
-        return structs.replace(role, rules=(*role.rules, *rules), prompt="\n\n".join([role.prompt.rstrip(), *texts]))
-
-    def context(self, role: str) -> int:
-        """Return how many bytes its edits add to the prompt of a role."""
-        return sum(len(edit.sentence.encode("utf-8", "replace")) for edit in self.edits if edit.role == role)
-
-
-def is_version(name: str) -> bool:
-    """Return whether a text may name a version; the empty one names the root."""
-    return name == _ROOT or _HASH.fullmatch(name) is not None
+UNMEASURED = "nothing here can show what it does: `evolve take` is a person's own word for it"
 
 
 class EvolutionCandidate(Struct, frozen=True, omit_defaults=True):
@@ -109,7 +39,7 @@ class EvolutionCandidate(Struct, frozen=True, omit_defaults=True):
     id: str
     at: str
     by: str
-    edit: RoleEdit
+    edit: EvolvedEdit
     why: str
     aims: tuple[str, ...] = ()
     trust: Trust = Trust.WORKER  # the weakest of what it was made of
@@ -118,7 +48,7 @@ class EvolutionCandidate(Struct, frozen=True, omit_defaults=True):
     schema: int = 1
 
 
-def candidate_id(edit: RoleEdit) -> str:
+def candidate_id(edit: EvolvedEdit) -> str:
     """Return the id of a candidate: the same edit is the same candidate, however often it is proposed."""
     return f"can-{ids.short_hash(edit.digest)}"
 
@@ -127,21 +57,18 @@ def fault(candidate: EvolutionCandidate) -> str:
     """Return why a candidate is none, or empty. It is checked when it is proposed and when it is read."""
     edit = candidate.edit
     try:
-        ids.check_name(edit.role, "role")
         ids.check_name(candidate.suite, "suite")
     except ids.BadId as error:
         return str(error)
     if candidate.id != candidate_id(edit):
         return "its id is that of another edit"
-    if (edit.rule is None) == (edit.kind is EditKind.RULE) or bool(edit.text) == (edit.kind is EditKind.RULE):
-        return "an edit is one rule, or one paragraph of a prompt"
-    if len(edit.sentence.encode("utf-8", "replace")) > _MOST_TEXT:
-        return f"an edit has {_MOST_TEXT} bytes at most: make it smaller"
+    if reason := edit_fault(edit):
+        return reason
     if len(candidate.why) > _MOST_WHY or len(candidate.aims) > _MOST_AIMS or not candidate.why.strip():
         return f"say in 1 to {_MOST_WHY} characters why it should help, with {_MOST_AIMS} cases at most"
-    if not all(map(is_safe, (edit.sentence, candidate.why, *candidate.aims))):
+    if not all(map(is_safe, (*edit.new_text.split("\n"), edit.name, candidate.why, *candidate.aims))):
         return "it holds what no text may: controls, or characters that hide or turn others"
-    return rule_fault(edit.rule, ALL_TOOLS)[1] if edit.rule is not None else ""
+    return ""
 
 
 class PairedCase(Struct, frozen=True, omit_defaults=True):
@@ -215,6 +142,7 @@ class TrialGround(Struct, frozen=True):
     role: Role  # as it is without any edit
     aims: tuple[EvalCase, ...] = ()
     constitution: str = ""  # why it does not hold
+    refusal: str = ""  # why what it changes is not evolution's to change
     look: int = 1  # at the candidate: the same sample once more is the same look
 
 
@@ -233,18 +161,31 @@ def _of_ground(ground: TrialGround) -> Iterable[str]:
         yield f"it comes from an untrusted origin: {candidate.trust}"
     from lumen_tui.model.learning_rules import matches  # 7 ms of patterns, which whoever only reads trials does without
 
-    if dangers := matches(f"{edit.sentence} {candidate.why}"):
+    if dangers := matches(f"{edit.new_text} {candidate.why}"):
         yield f"its words are dangerous: {', '.join(dict.fromkeys(dangers))}"
-    if ground.role.source != "shipped":
-        yield f"role {edit.role} is a person's own: `role adjust {edit.role}` is how it changes"
-    if edit.rule is not None and edit.rule.tool not in ("*", *ground.role.tools):
-        yield f"role {edit.role} has no {edit.rule.tool}"
     if edit in ground.champion.edits:
         yield "it is in force already"
-    if (size := ground.champion.with_edit(edit).context(edit.role)) > MOST_CONTEXT:
-        yield f"the edits of {edit.role} would have {size:,} bytes of the prompt: {MOST_CONTEXT:,} at most"
+    if edit.rules.of_role:
+        yield from _of_role(ground, edit)
+    if ground.refusal:
+        yield ground.refusal
+    if edit.measure is Measure.PERSON:
+        yield UNMEASURED
     if any(case.split is not Split.TRAIN for case in ground.aims):
         yield "it was made with cases in view that are not for proposers"
+
+
+def _of_role(ground: TrialGround, edit: EvolvedEdit) -> Iterable[str]:
+    """Yield what the role of an edit has against it."""
+    role, champion = ground.role, ground.champion
+    if role.source != "shipped":
+        yield f"role {edit.role} is a person's own: `role adjust {edit.role}` is how it changes"
+    if edit.rule is not None and edit.rule.tool not in ("*", *role.tools):
+        yield f"role {edit.role} has no {edit.rule.tool}"
+    if edit.kind is EditKind.SETTING and champion.with_edit(edit).applied(role) == champion.applied(role):
+        yield f"{edit.name} is as low as that already: an edit only narrows what a role may do"
+    if (size := champion.with_edit(edit).context(edit.role)) > MOST_CONTEXT:
+        yield f"the edits of {edit.role} would have {size:,} bytes of the prompt: {MOST_CONTEXT:,} at most"
 
 
 def _of_result(ground: TrialGround, result: TrialResult) -> Iterable[str]:
@@ -351,6 +292,7 @@ class PromotionStep(StrEnum):
     PROMOTE = "promote"
     ROLLBACK = "rollback"
     UNDO = "undo"
+    TAKE = "take"  # of what nothing measures, by a person
 
 
 class Promotion(Struct, frozen=True, omit_defaults=True):
@@ -379,8 +321,3 @@ def carried_out(ledger: Iterable[Promotion], version: str) -> list[Promotion]:
             done.append(promotion)
             after = promotion.parent
     return done[::-1]
-
-
-def title(edit: RoleEdit) -> str:
-    """Return an edit in a line, for lists."""
-    return one_line(f"{edit.role}: {edit.sentence}", 160)

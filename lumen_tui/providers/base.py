@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
@@ -197,6 +197,7 @@ class Job(Struct, frozen=True):
     system: str
     objective: str
     folder: str = ""  # where relative names in the objective count from; empty where nobody said
+    synonyms: Mapping[str, str] = {}  # of words that playbooks know, the words that stand for them
     history: tuple[Any, ...] = ()  # of Entry: what was said before in the same conversation, the oldest first
     opening: str = ""  # the whole first message, as the model gets it; empty: the objective and the context
     standing: int = 0  # characters at its beginning that the next conversation of the role begins with, too

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 from msgspec import Struct
 
+from lumen_tui.model.abtests import ABResult
 from lumen_tui.model.decoding import safe_record
-from lumen_tui.model.trials import (
-    EvolutionCandidate,
-    EvolvedVersion,
-    Promotion,
-    TrialProgress,
-    TrialReport,
-    title,
-)
+from lumen_tui.model.evolved_edits import EvolvedVersion, Measure, title
+from lumen_tui.model.trials import EvolutionCandidate, Promotion, TrialProgress, TrialReport
+from lumen_tui.queries.ab_results import ab_result
 from lumen_tui.storage import process
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.process import ProcessId
@@ -24,7 +22,10 @@ _MOST = 500  # candidates, the newest
 
 
 class TriedCandidate(Struct, frozen=True):
-    """One candidate. Its state is a word: in force, passed, failed, not measured, not tried, withdrawn."""
+    """One candidate.
+
+    Its state is a word: in force, passed, failed, not measured, not tried, for a person, withdrawn.
+    """
 
     candidate: EvolutionCandidate
     state: str
@@ -50,6 +51,7 @@ class TrialPage(Struct, frozen=True):
     ledger: tuple[Promotion, ...] = ()
     fault: str = ""
     now: TrialProgress | None = None  # the trial that asks a model now
+    live: ABResult | None = None  # the newest A/B test
 
 
 def read_trial_page(layout: Layout) -> TrialPage:
@@ -63,7 +65,15 @@ def read_trial_page(layout: Layout) -> TrialPage:
     newest = list(candidates.candidates(layout).values())[: -_MOST - 1 : -1]
     tried = [_tried(each, reports.get(each.id, []), champion) for each in newest]
     shown = tuple(safe_record(promotion) for promotion in ledger)
-    return TrialPage(tuple(tried), champion.name, len(champion.edits), shown, fault, under_way(layout))
+    return TrialPage(
+        tuple(tried),
+        champion.name,
+        len(champion.edits),
+        shown,
+        fault,
+        under_way(layout),
+        ab_result(layout, time.time()),
+    )
 
 
 def under_way(layout: Layout) -> TrialProgress | None:
@@ -80,6 +90,8 @@ def _tried(candidate: EvolutionCandidate, reports: list[TrialReport], champion: 
         state = "in force"
     elif candidate.withdrawn:
         state = "withdrawn"
+    elif candidate.edit.measure is Measure.PERSON:
+        state = "for a person"
     elif last is None:
         state = "not tried"
     else:

@@ -21,6 +21,7 @@ FOLDERS = (
     "loops",
     "loops/capsules",
     "evolved",
+    "evolved/skills",
     "evolved/strategies",
     "evals",
     "evals/work",
@@ -55,6 +56,7 @@ _OWN_LOCKS = (
     "changes",
     "replays",
     "evals",
+    "evolved-skills",
     "trees",
     "work",
     "roles",
@@ -182,6 +184,7 @@ class Layout:
         self.task_patterns = evolved / "strategies" / "task-patterns.md"
         self.tool_preferences = evolved / "strategies" / "tool-preferences.md"
         self.error_recovery = evolved / "strategies" / "error-recovery.md"
+        self.evolved_skills = evolved / "skills"  # a person's, and those of the version in force
         self.observations = evolved / "observations.jsonl"
         self.rejections = evolved / "rejections.jsonl"
         self.read_sessions = evolved / "read.jsonl"
@@ -196,6 +199,7 @@ class Layout:
         self.case_runs = self.evals / "runs.jsonl"  # what each version did at each case
         self.trials = self.evals / "trials.jsonl"
         self.promotions = self.evals / "promotions.jsonl"
+        self.abtests = self.evals / "abtests.jsonl"
         self.champions = self.evals / "versions"  # under their hashes
         self.trial_lock = root / "locks" / "trial.lock"  # held while a trial asks a model
         self.trial_now = self.evals / "trial.json"  # how far the one is that asks a model

@@ -260,15 +260,10 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("trials_try", "B", "run now", "Try it against what is in force.", "do('try')", writes=True),
         _s("trials_stop", "c", "stop the trial", "Stop the one that asks a model.", "do('stop')", writes=True),
         _s("trials_promote", "p", "promote", "Bring it into force, where it passed.", "do('promote')", writes=True),
+        _s("trials_take", "o", "take over", "Take it over, where nothing can measure it.", "do('take')", writes=True),
+        _s("trials_split", "s", "A/B test", "Divide real tasks by it, or end that.", "do('split')", writes=True),
         _s("trials_rollback", "b", "bring back", "Go back to the version before.", "do('rollback')", writes=True),
-        _s(
-            "trials_withdraw",
-            "d",
-            "drop",
-            "Take it back: it is not tried again.",
-            "do('withdraw')",
-            writes=True,
-        ),
+        _s("trials_withdraw", "d", "drop", "Take it back: it is tried no more.", "do('withdraw')", writes=True),
         _like("undo", "do('undo')"),
     ),
     "facts": _on(

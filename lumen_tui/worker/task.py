@@ -41,7 +41,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.store import Store
-from lumen_tui.store.evolution.champions import with_edits
+from lumen_tui.store.evolution import abtests, champions
 from lumen_tui.store.sessions import chats
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
@@ -109,7 +109,7 @@ def role_of(store: Store, spec: Spec, environ: Mapping[str, str]) -> Role:
     if (name == agent.ROLE) != agent.is_own(spec.id):
         raise CannotBegin(f"role {agent.ROLE} and ids such as {agent.task_id(1)} are the engine's own: choose others")
     try:
-        role = with_edits(store.layout, load_role(store.layout, name))
+        role = abtests.with_edits(store.layout, load_role(store.layout, name), spec.id)
         if agent.turn_of(spec.id):
             return turn_role(role, offline=_is_offline(store, role, spec, environ))
         return agent.with_tools(role) if name == agent.ROLE else role
@@ -380,8 +380,7 @@ class Task:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
     def _job(self, spec: Spec, escalated: str) -> Job:
-        rules = self._toolbox.rules
-        context = dataclasses.replace(self._context, rules=rules)
+        context = dataclasses.replace(self._context, rules=self._toolbox.rules)
         before = earlier(acts_so_far(context)) if self._tally.attempt > 1 or escalated else ""
         self._prompt, problems = build(
             context, self._config, tier=self._tier, seconds=self.limits.seconds, earlier=before
@@ -396,10 +395,11 @@ class Task:
             opening=opening,
             standing=self._prompt.standing,
             objective=self.spec.objective,
+            synonyms=champions.synonyms(context.store.layout),
             folder=self.spec.folder,
             context=self.spec.context,
             constraints=self.spec.constraints,
-            advice=rules.advice,
+            advice=context.rules.advice,
             tools=tuple(self._toolbox.declarations()),
             tuning=tuning(self._config.models, self._role, spec),
             last=report.NAME if agent.loop_of(self.spec.id) else "",

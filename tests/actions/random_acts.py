@@ -185,6 +185,8 @@ class Stage:
         candidates.report(layout, passed(layout, first.edit))
         self.desk.do("evolution.promote", by="bo", candidate=first.id)
         candidates.report(layout, passed(layout, second.edit))
+        words = {"kind": "order", "text": "Inbox; Open discoveries"}
+        self.known["order"] = [self.desk.do("evolution.propose", by="bo", why="it may help", **words).target]
 
     def any(self, kind: str) -> str:
         """One of what there is, or was made meanwhile."""
@@ -348,6 +350,8 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "evolution.propose": lambda stage: {"role": "builder", "why": "it may help", "text": stage.fresh("Look twice")},
     "evolution.withdraw": lambda stage: {"candidate": stage.any("candidate")},
     "evolution.promote": lambda stage: {"candidate": stage.any("candidate")},
+    "evolution.take": lambda stage: {"candidate": stage.any("order")},
+    "evolution.split": lambda stage: {"candidate": stage.any("candidate"), "tasks": stage.chance.randrange(10, 50)},
     "evolution.rollback": lambda stage: {"version": stage.chance.choice(["", "root"])},
     "evolution.restore": lambda stage: {"version": stage.chance.randrange(1, 5)},
     "constitution.approve": lambda _: {},

@@ -17,6 +17,8 @@ from lumen_tui.model.requests.evolution import (
     PromoteCandidate,
     ProposeCandidate,
     RollBack,
+    SplitTasks,
+    TakeCandidate,
     WithdrawCandidate,
 )
 
@@ -33,6 +35,8 @@ def declare(group: CommandGroup) -> None:
     command = group.add("cases", run_cases, text, "evolve cases --collect")
     command.add_argument("--collect", action="store_true", help="take in those of all tasks that are over")
     command.add_argument("--task", nargs="+", default=[], metavar="TASK", help="take in those of these tasks")
+    command.add_argument("--query", default="", metavar="WORDS", help="take in a search (with --answer)")
+    command.add_argument("--answer", default="", metavar="ID", help="what it should show, such as mem-7f2k9c0w4h1zt")
     command.add_argument("--suite", default=SUITE, metavar="NAME", help="the suite [work]")
     command.add_argument("--split", choices=tuple(Split), help="those for proposers, for the gate, or for neither")
     command.json()
@@ -42,7 +46,7 @@ def declare(group: CommandGroup) -> None:
     command = group.add("candidates", run_candidates, text, "evolve candidates")
     command.add_argument("--ledger", action="store_true", help="every promotion and rollback instead")
     command.json()
-    text = "Propose a rule or a paragraph for a shipped role."
+    text = "Propose a change: of a shipped role, or by --kind of something else."
     example = 'evolve propose builder --rule required_before_exit --tool shell --why "claims without a test were false"'
     group.verb("propose", ProposeCandidate, text, example)
     group.verb("withdraw", WithdrawCandidate, "Withdraw a candidate.", "evolve withdraw can-7f2k")
@@ -52,6 +56,10 @@ def declare(group: CommandGroup) -> None:
     command.json()
     text = "Bring a candidate into force that passed its trial."
     group.verb("promote", PromoteCandidate, text, "evolve promote can-7f2k")
+    text = "Divide the real tasks of a role between what is in force and a candidate."
+    group.verb("split", SplitTasks, text, "evolve split can-7f2k --tasks 100")
+    text = "Take over a candidate whose effect nothing here can show."
+    group.verb("take", TakeCandidate, text, "evolve take can-7f2k")
     text = "Bring the version before into force again, byte for byte."
     group.verb("rollback", RollBack, text, "evolve rollback")
 
@@ -61,6 +69,8 @@ def run_cases(session: Session, args: Namespace) -> int:
 
     session.must_exist()
     ids.check_name(args.suite, "suite")
+    if args.query or args.answer:
+        return _plant(session, args)
     if args.collect or args.task:
         return _collect(session, args)
     known = list(suites.cases(session.layout, args.suite).values())
@@ -74,6 +84,18 @@ def run_cases(session: Session, args: Namespace) -> int:
     else:
         talk(f"{args.suite} has no such cases: `evolve cases --collect` makes them of tasks that are over")
     return 0
+
+
+def _plant(session: Session, args: Namespace) -> int:
+    from lumen_tui.actions import evals
+    from lumen_tui.model.evals import fault, planted
+
+    case = planted(args.query, args.answer, times.iso(session.now), session.operator)
+    if reason := fault(case):
+        raise ActionError(f"{reason}: --query takes words, --answer the id that they should show")
+    with session.as_one_action():
+        done = evals.keep(session.layout, args.suite, [case], by=session.operator, now=session.now)
+    return print_outcome(done, as_json=args.json)
 
 
 def _collect(session: Session, args: Namespace) -> int:
@@ -138,6 +160,8 @@ def run_candidates(session: Session, args: Namespace) -> int:
         table([(*step, line.reason) for step, line in zip(steps, page.ledger, strict=True)])
     else:
         table([(row.id, row.state, row.title, row.candidate.why) for row in page.tried])
+        if page.live is not None:
+            talk(f"A/B of {page.live.test.candidate}: {page.live.words}")
         if page.now is not None:
             talk(f"{page.now.candidate} is tried now: {page.now.words}")
         for row in page.tried:

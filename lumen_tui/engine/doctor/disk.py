@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from lumen_tui.model.abtests import ABTest
 from lumen_tui.model.answers import AnswerLine
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
@@ -126,6 +127,7 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.cases: EvalCase,
         layout.candidates: EvolutionCandidate,
         layout.case_runs: CaseRun,
+        layout.abtests: ABTest,
         layout.trials: TrialReport,
         layout.promotions: Promotion,
         layout.archival: Passage,

@@ -6,15 +6,17 @@ goes on watching with its next start.
 
 from __future__ import annotations
 
+from lumen_tui.actions import abtests as ab_actions
 from lumen_tui.actions import acting, promotion
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
 from lumen_tui.model import times
 from lumen_tui.model.canary import WATCHED, WatchedTask, breach
 from lumen_tui.model.trials import Promotion, PromotionStep
+from lumen_tui.queries.ab_results import result_of
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.store import Store
-from lumen_tui.store.evolution import champions
+from lumen_tui.store.evolution import abtests, champions
 from lumen_tui.store.evolution.champions import DamagedChampion
 from lumen_tui.store.tasks import claims, role_stats, task_files
 from lumen_tui.worker.record import events_of
@@ -44,6 +46,7 @@ class Canary:
             self._fault = str(error)
 
     def _look(self, now: float) -> None:
+        self._look_at_test(now)
         if not self._layout.champion.exists():
             return
         promoted = _last_promotion(champions.ledger(self._layout))
@@ -56,6 +59,20 @@ class Canary:
             with acting.acting_for(acting.LEARNING, acting.ENGINE, now):
                 done = promotion.take_back(self._store, promoted, reason, by=acting.LEARNING, now=now)
             self._log.add("evolution", f"{done.summary} by itself: {reason}", now, candidate=promoted.candidate)
+
+    def _look_at_test(self, now: float) -> None:
+        """End the live A/B test where all its tasks ended, or those with the candidate are clearly worse."""
+        test = abtests.last(self._layout)
+        if test is None or test.ended:
+            return
+        result = result_of(self._layout, test, now)
+        worse = breach(result.a.tasks, result.b.tasks)
+        reason = f"with it {worse}" if worse else "" if result.seen < test.tasks else f"{result.seen} tasks ended"
+        if not reason:
+            return
+        with acting.acting_for(acting.LEARNING, acting.ENGINE, now):
+            done = ab_actions.end(self._store, test, reason, by=acting.LEARNING, now=now)
+        self._log.add("evolution", f"{done.summary}: {result.words}", now, candidate=test.candidate)
 
 
 def _last_promotion(ledger: list[Promotion]) -> Promotion | None:

@@ -1,7 +1,8 @@
 """Cases made of recorded work: what each task that is over shows of the gate.
 
-Two kinds of moments say what should have been decided. Where the checks of an attempt were run, its claim was true or
-not: the gate should have let it end, or have held it. Where a person was asked about a call, the answer says it.
+Three kinds of moments say what should have been decided. Where the checks of an attempt were run, its claim was true or
+not: the gate should have let it end, or have held it. Where a person was asked about a call, the answer says it. Where
+memory was searched, what was read whole after that is what was looked for, whether the search had shown it or not.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import structs
+
 from lumen_tui.model.acceptance import Verdict
 from lumen_tui.model.evals import EvalCase, Expectation, case_id, trust_of, unit_of
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_files
-from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged
+from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged, RejudgedCall
 from lumen_tui.worker.replay.run import NotReplayable, Surroundings
 
+_TRIES = 3  # searches in a row that may have been for the same
+_MOST_QUERY = 300  # characters, as the tool takes them
 _ENDS = {Verdict.PROVED: Expectation.PASS, Verdict.DISPROVED: Expectation.HOLD}
 
 
@@ -51,6 +56,29 @@ def cases_of(judged: Rejudged, now_text: str) -> Iterator[EvalCase]:
             expect = Expectation.PASS if call.answered else Expectation.HOLD
             words = f"{call.words}: {'allowed' if call.answered else 'refused'} by a person"
             yield _case(judged, call.attempt, call.number, expect, words, now_text)
+    yield from _searches(judged, now_text)
+
+
+def _searches(judged: Rejudged, now_text: str) -> Iterator[EvalCase]:
+    """Yield the searches of a task that led to something that was read; the last few before it were for that."""
+    for attempt in dict.fromkeys(call.attempt for call in judged.calls):
+        pending: list[RejudgedCall] = []
+        for call in judged.calls:
+            if call.attempt != attempt:
+                continue
+            if call.query:
+                pending = [*pending, call][-_TRIES:]
+            elif call.read:
+                for search in pending:
+                    yield _found(judged, search, call.read, now_text)
+                pending = []
+
+
+def _found(judged: Rejudged, search: RejudgedCall, answer: str, now_text: str) -> EvalCase:
+    query = one_line(search.query, _MOST_QUERY)
+    words = f"{query}: {answer} was read"
+    case = _case(judged, search.attempt, search.number, Expectation.FIND, words, now_text)
+    return structs.replace(case, query=query, answer=answer)
 
 
 def _case(judged: Rejudged, attempt: int, step: int, expect: Expectation, words: str, now_text: str) -> EvalCase:

@@ -39,7 +39,7 @@ from lumen_tui.providers.conversation.steps import Answer, CallEnded, GoesOn, He
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
-from lumen_tui.store.evolution.champions import with_edits
+from lumen_tui.store.evolution.abtests import with_edits
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role, render_role
 from lumen_tui.store.tasks import change_records, task_files
@@ -133,7 +133,7 @@ def _role_of(layout: Layout, order: ForkOrder, spec: Spec) -> Role:
     """Return the role with which it goes on: without what reaches out, and with the text that is added."""
     name = order.role or spec.role
     try:
-        role = with_edits(layout, load_role(layout, name))
+        role = with_edits(layout, load_role(layout, name), spec.id)
     except (OSError, ValueError) as error:
         raise ActionError(f"role {one_line(name, 80)} cannot be used: {error}") from error
     prompt = "\n\n".join(filter(None, [role.prompt.rstrip(), order.text.strip()]))

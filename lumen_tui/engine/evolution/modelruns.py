@@ -24,10 +24,11 @@ from lumen_tui.model.acceptance import Verdict
 from lumen_tui.model.config import Config
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evals import CaseRun, EvalCase
+from lumen_tui.model.evolved_edits import EvolvedVersion
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Exit, Spec
 from lumen_tui.model.text import one_line
-from lumen_tui.model.trials import TRIALS, EvolvedVersion
+from lumen_tui.model.trials import TRIALS
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import champions

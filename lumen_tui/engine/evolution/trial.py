@@ -1,16 +1,18 @@
 """A trial: champion and challenger on the same cases of the gate, paired, and what the gate says of the result.
 
-Of a rule the recorded calls are put to the tool gate under both roles; nothing is run and nobody is asked. Where only a
-model can show the effect, both versions do the tasks of the cases again (`modelruns`); where none can be asked nothing
-is measured, and the report says so. What each version did at a case is kept by case, version and settings, so that a
-trial that was stopped or killed goes on from there, and the same one twice costs nothing.
+Of a rule the recorded calls are put to the tool gate under both roles, of a weight recorded searches are made again
+(`recall`); nothing is run and nobody is asked. Where only a model can show the effect, both versions do the tasks of
+the cases again (`modelruns`); where none can be asked nothing is measured, and the report says so. What each version
+did at a case is kept by case, version and settings, so that a trial that was stopped or killed goes on from there, and
+the same one twice costs nothing.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -21,17 +23,18 @@ from lumen_tui.actions import promotion
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution import modelruns, trialfolder
 from lumen_tui.engine.evolution.casemaking import surroundings
+from lumen_tui.engine.evolution.recall import RecallRuns, memory_digest
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import digest
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evals import CaseRun, EvalCase, Expectation, Split, sample, siblings
+from lumen_tui.model.evolved_edits import Measure
 from lumen_tui.model.replay import DecisionKind
 from lumen_tui.model.text import one_line
 from lumen_tui.model.trials import (
     MOST_PAIRS,
     QUESTIONS,
     TOKENS,
-    EditKind,
     EvolutionCandidate,
     PairedCase,
     TrialProgress,
@@ -94,8 +97,12 @@ class Trial:
         self._challenger = self._champion.with_edit(self.candidate.edit)
         self._ground = promotion.ground_of(self._layout, self.candidate, self._champion)
         self._config = load_config(self._layout)[0]
-        self._by_model = self.candidate.edit.kind is EditKind.PROMPT  # nothing else shows what that does
+        self._measure = self.candidate.edit.measure
+        self._by_model = self._measure is Measure.MODEL
+        self._searches: RecallRuns | None = None
         self._idle, self._rules = "", rules_digest(self._layout, self.candidate.edit.role)
+        if self._measure is Measure.RECALL:
+            self._rules = memory_digest(self._layout, time.time())
         if self._by_model:
             self._idle = trialfolder.why_not(self._layout, self._config, self._ground.role, os.environ)
             self._rules = modelruns.models_digest(self._config, self._ground.role)
@@ -156,9 +163,10 @@ class Trial:
         try:
             if self.asks_model:
                 self._ask(cases, now)
-            both = {case.id: self._both(case, number, len(cases)) for number, case in enumerate(cases)}
             again = siblings(cases)
-            pairs = tuple(self._pair(case, case.id in again, *both[case.id]) for case in cases)
+            with self._searching(now):
+                both = {case.id: self._both(case, number, len(cases)) for number, case in enumerate(cases)}
+                pairs = tuple(self._pair(case, case.id in again, *both[case.id]) for case in cases)
         except Stopped:
             return TrialResult((), stopped="it was stopped")
         except trialfolder.NoAnswer as error:
@@ -205,10 +213,21 @@ class Trial:
         ended = [key for _, *both in keys for key in both if key in self._known or key in self._failed]
         return pairs, len(cases), len(ended), sum(self._known[key].usd for key in ended if key in self._known)
 
+    @contextmanager
+    def _searching(self, now: float) -> Iterator[None]:
+        if self._measure is not Measure.RECALL:
+            yield
+            return
+        with RecallRuns(self._layout, (self._champion, self._challenger), now) as self._searches:
+            yield
+
     def _cases(self) -> list[EvalCase]:
         """Return the cases of the role, one of each work unit; for a model the last end of each task."""
         reader = SuiteReader(self._layout, self.candidate.suite, Split.GATE)
-        of_role = [case for case in reader.cases() if case.role == self.candidate.edit.role]
+        if self._measure is Measure.RECALL:
+            return sample((case for case in reader.cases() if case.expect is Expectation.FIND), self._most)
+        moments = [case for case in reader.cases() if case.expect is not Expectation.FIND]
+        of_role = [case for case in moments if case.role == self.candidate.edit.role]
         if self._by_model:
             of_role = list({case.task: case for case in of_role if case.step == 0}.values())
         return sample(of_role, self._most)
@@ -223,10 +242,20 @@ class Trial:
         if self._by_model:
             runs = [self._known.get(key) or self._failed.get(key) or self._unasked(key) for key in keys]
             return runs[0], runs[1]
-        done = self._judged(case, self._recorded(case))
+        done = self._measured_now(case)
         candidates.remember(self._layout, [run for run in done if run.key not in self._known])
         self._known |= {run.key: run for run in done}
         return done
+
+    def _measured_now(self, case: EvalCase, *, fresh: bool = False) -> tuple[CaseRun, CaseRun]:
+        if self._searches is None:
+            return self._judged(case, self._recorded(case, fresh=fresh))
+        names = (self._champion.name, self._challenger.name)
+        shown = [self._searches.shown(case, side) for side in (0, 1)]
+        reasons = ["" if each is not None else "its query cannot be asked" for each in shown]
+        parts = zip(names, shown, reasons, strict=True)
+        runs = [CaseRun(case.digest, name, each, 0, reason, self._rules) for name, each, reason in parts]
+        return runs[0], runs[1]
 
     def _unasked(self, key: tuple[str, str, str]) -> CaseRun:
         return CaseRun(key[0], key[1], None, 0, f"no model ran: {self._idle}", key[2])
@@ -262,7 +291,7 @@ class Trial:
         """
         flaky = False
         if not self._by_model and champion.passed is not challenger.passed:
-            again = self._judged(case, self._recorded(case, fresh=True))
+            again = self._measured_now(case, fresh=True)
             flaky = (again[0].passed, again[1].passed) != (champion.passed, challenger.passed)
         return PairedCase(case.id, champion.passed, challenger.passed, case.must, flaky, case.words, sibling)
 
@@ -328,6 +357,6 @@ def tried(
 
 def rules_digest(layout: Layout, role: str) -> str:
     """Return a hash of what decides besides the edits: the settings, the role's files, the program's version."""
-    paths = (layout.config, layout.operator, layout.role(role))
+    paths = (layout.config, layout.operator, *([layout.role(role)] if role else []))
     parts = [__version__.encode(), *(files.read(path) or b"" for path in paths)]
     return sha256(b"\0".join(sha256(part).encode() for part in parts))[:16]

@@ -18,6 +18,7 @@ from lumen_tui.engine.loops.tiers import OWN, Tier
 from lumen_tui.model import agent, capsule, times
 from lumen_tui.model.capsule import Briefing, Capsule, Section, assemble_briefing, bounded
 from lumen_tui.model.chat import Turn
+from lumen_tui.model.evolved_edits import EditKind
 from lumen_tui.model.fences import escaped, fence, order, words_of
 from lumen_tui.model.loop import EngineEvent, Packet, task_end
 from lumen_tui.model.records import Action, Signal
@@ -30,6 +31,7 @@ from lumen_tui.queries import block_texts
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.audit import journal
+from lumen_tui.store.evolution.champions import read_current
 from lumen_tui.store.memory import blocks
 from lumen_tui.store.tasks.task_files import folder_of
 from lumen_tui.tools.agent.report import MOST_WAKE
@@ -80,7 +82,7 @@ def brief(inputs: BriefingInputs) -> Briefing:
     snapshot, layout = inputs.snapshot, inputs.layout
     orders = tuple(signal for signal in inputs.signals if signal.order)
     others = inputs.signals[len(orders) :]
-    return assemble_briefing([
+    return assemble_briefing(arranged(layout, [
         Section("Now", tuple(_now(inputs)), 1500),
         Section("Schedules that are due", tuple(map(_due, inputs.news.woken)), 4000, "schedules"),
         Section(ORDERS, tuple(_order(inputs, signal) for signal in orders), _ORDERS, "orders", "they come next time"),
@@ -98,7 +100,21 @@ def brief(inputs: BriefingInputs) -> Briefing:
         Section("Open discoveries", tuple(_discoveries(inputs)), 1500, "discoveries"),
         Section("What became of discoveries", tuple(_decision_entries(layout, snapshot.packets)), _DECISIONS + 300),
         Section("What waits for a person", tuple(_needs(inputs)), 1200, "things"),
-    ])  # fmt: skip
+    ]))  # fmt: skip
+
+
+def arranged(layout: Layout, sections: list[Section]) -> list[Section]:
+    """Return the sections with those first that the version in force names; what the operator orders stays above."""
+    named = read_current(layout).of_kind(EditKind.ORDER).get("", "")
+    first = [title.strip() for title in named.split(";") if title.strip()]
+    if not first:
+        return sections
+    top = sections.index(next(section for section in sections if section.title == ORDERS)) + 1
+
+    def place(section: Section) -> int:
+        return first.index(section.title) if section.title in first else len(first)
+
+    return [*sections[:top], *sorted(sections[top:], key=place)]
 
 
 def chat_state(inputs: BriefingInputs, *, whole: bool, since: float) -> Briefing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from lumen_tui.model.requests.base import Arg, Request
 
@@ -55,16 +55,22 @@ class MarkCases(Request, tag="evolution.mark", frozen=True, kw_only=True):
 
 
 class ProposeCandidate(Request, tag="evolution.propose", frozen=True, kw_only=True):
-    """Propose one edit of a shipped role: a rule on its tools, or a paragraph of its prompt."""
+    """Propose one edit: of a shipped role, of the search, the briefing or a playbook."""
 
-    role: Annotated[str, Arg("the shipped role", place="ROLE")]
+    role: Annotated[str, Arg("the shipped role, where the change is about one", place="ROLE")] = ""
     why: Annotated[str, Arg("why it should help")]
     rule: Annotated[str, Arg("the kind of a rule on its tools", metavar="KIND")] = ""
     tool: Annotated[str, Arg("the tool that the rule is about")] = ""
     pattern: Annotated[str, Arg("commands or paths that the rule is about")] = ""
     count: Annotated[int, Arg("calls that a rule max_count allows", metavar="N")] = 0
     then: Annotated[Sequence[str], Arg("tools that a rule constrain_child allows", metavar="TOOL", commas=True)] = ()
-    text: Annotated[str, Arg("a paragraph for the end of its prompt, instead of a rule")] = ""
+    text: Annotated[str, Arg("a paragraph for the end of its prompt, or what a skill, script or order says")] = ""
+    kind: Annotated[
+        Literal["", "setting", "skill", "script", "weight", "order", "playbook"],
+        Arg("what else is changed", metavar="KIND"),
+    ] = ""
+    name: Annotated[str, Arg("of the setting, skill, script, weight or word of a playbook")] = ""
+    value: Annotated[float | None, Arg("of a setting or weight", metavar="N")] = None
 
 
 class WithdrawCandidate(Request, tag="evolution.withdraw", frozen=True, kw_only=True):
@@ -75,6 +81,22 @@ class WithdrawCandidate(Request, tag="evolution.withdraw", frozen=True, kw_only=
 
 class PromoteCandidate(Request, tag="evolution.promote", frozen=True, kw_only=True):
     """Bring a candidate into force that passed its trial against the version in force now."""
+
+    candidate: Annotated[str, Arg("a candidate, as `evolve candidates` lists them", place="CANDIDATE")]
+
+
+class SplitTasks(Request, tag="evolution.split", frozen=True, kw_only=True):
+    """Divide the real tasks of a role between the version in force and one with a candidate more, or end that."""
+
+    candidate: Annotated[
+        str, Arg("a candidate, as `evolve candidates` lists them; without one the test ends", place="CANDIDATE")
+    ] = ""
+    tasks: Annotated[int, Arg("tasks after which it ends by itself", metavar="N")] = 100
+    reason: Annotated[str, Arg("why it ends", "-r")] = ""
+
+
+class TakeCandidate(Request, tag="evolution.take", frozen=True, kw_only=True):
+    """Take over a candidate whose effect nothing here can show, on a person's own word."""
 
     candidate: Annotated[str, Arg("a candidate, as `evolve candidates` lists them", place="CANDIDATE")]
 

@@ -96,6 +96,8 @@ COMMANDS: Mapping[str, str] = {
     "evolution.propose": "evolve propose",
     "evolution.withdraw": "evolve withdraw",
     "evolution.promote": "evolve promote",
+    "evolution.take": "evolve take",
+    "evolution.split": "evolve split",
     "evolution.rollback": "evolve rollback",
     "constitution.approve": "constitution approve",
     "block.new": "blocks new",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 
 import msgspec
 
@@ -18,7 +19,7 @@ from lumen_tui.providers.offline.playbooks import KINDS
 from lumen_tui.providers.offline.playbooks.patterns import with_pattern
 from lumen_tui.providers.offline.vocabulary import COMMON, TURNING, nearest
 
-__all__ = ["CAN_ANSWER", "NoMatch", "PlaybookPlan", "SearchRoot", "choose"]
+__all__ = ["CAN_ANSWER", "NoMatch", "PlaybookPlan", "SearchRoot", "choose", "reread", "synonym_fault"]
 
 _HOW_TO = re.compile(
     r"\bhow (?:do|can|could|would|should|to|might) (?:i|you|we|one|they|people)\b|\bhow to\b"
@@ -48,6 +49,24 @@ def choose(
         if refusals
         else NoMatch("has no playbook that understands every word of this objective" + _strange(ask))
     )
+
+
+def synonym_fault(word: str, known: str) -> str:
+    """Return why playbooks cannot read a word as one that they know, or empty."""
+    if known not in _KNOWN - TURNING:
+        return f"no playbook knows the word {known[:40]!r}"
+    if word in _KNOWN:
+        return f"playbooks know the word {word[:40]!r} already"
+    return "" if re.fullmatch(r"[a-z]{3,30}", word) else f"{word[:40]!r} is no plain word"
+
+
+def reread(objective: str, synonyms: Mapping[str, str]) -> str:
+    """Return an objective with each word that stands for a known one replaced by it; paths and quotations stay."""
+    good = {word: known for known, word in synonyms.items() if not synonym_fault(word, known)}
+    if not good:
+        return objective
+    pattern = rf"(?<![\w/.'\"`-])(?:{'|'.join(map(re.escape, good))})(?![\w/.'\"`-])"
+    return re.sub(pattern, lambda match: good[match.group().lower()], objective, flags=re.IGNORECASE)
 
 
 def _corrected(ask: ParsedObjective) -> ParsedObjective:

@@ -25,7 +25,7 @@ from lumen_tui.providers.base import (
 from lumen_tui.providers.offline.going_on import GoingOn
 from lumen_tui.providers.offline.grammar import NoMatch, PlaybookPlan
 from lumen_tui.providers.offline.objective_parser import SearchRoot, bare_names
-from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, choose
+from lumen_tui.providers.offline.playbook_router import CAN_ANSWER, choose, reread
 from lumen_tui.providers.offline.playbooks import PLAYBOOKS
 from lumen_tui.providers.offline.report import PlaybookFailed, PlaybookReport, line
 
@@ -63,7 +63,8 @@ class OfflineProvider:
         return (yield from before.play(self._work(job, before.started)))
 
     def _work(self, job: Job, started: float) -> Conversation:
-        plan = yield from _planned(msgspec.structs.replace(job, now=lambda: started))
+        objective = reread(job.objective, job.synonyms)
+        plan = yield from _planned(msgspec.structs.replace(job, objective=objective, now=lambda: started))
         if isinstance(plan, NoMatch):
             raise ProviderError(f"The offline provider {plan.reason}. {HELP}")
         self.brain = f"offline: {plan.playbook}"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from lumen_tui.model.searching import NEIGHBOUR, Parts
+from lumen_tui.model.search_weights import SearchWeights
+from lumen_tui.model.searching import Parts
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.search.documents import COLUMNS, IndexedDocument
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _BEST = 100  # hits by bm25 that lift what is beside them
-_STEPS = (0.4, 0.2, 0.2)  # of its bm25, for what is one, two and three turns away
-_SESSION = 0.3  # of the best bm25, for the session with the most of it; others by their share
+_STEPS = (1.0, 0.5, 0.5)  # of what is given to what is one, two and three turns away
 _FROM = 5  # best hits whose links are followed
 _EDGES = 8  # links of one hit that are followed
 _ROW = ", ".join(f"docs.{name}" for name in ("id", *COLUMNS[:-1]))  # all but the text
@@ -62,7 +62,10 @@ def read_rows(
 
 
 def lift(
-    db: sqlite3.Connection, candidates: Sequence[tuple[int, float]], rows: dict[int, IndexedDocument]
+    db: sqlite3.Connection,
+    candidates: Sequence[tuple[int, float]],
+    rows: dict[int, IndexedDocument],
+    weights: SearchWeights,
 ) -> dict[int, Lift]:
     """Return what the best candidates, (number, bm25), add to the turns of their sessions."""
     given: dict[int, list[tuple[float, str, str]]] = {}
@@ -76,9 +79,9 @@ def lift(
         session_of[number] = doc.session
         for other, steps, link in _turns(db, number, doc):
             session_of[other] = doc.session
-            given.setdefault(other, []).append((bm25 * _STEPS[steps - 1], doc.ref, link))
+            given.setdefault(other, []).append((bm25 * weights.beside * _STEPS[steps - 1], doc.ref, link))
     most = max(sums.values(), default=0.0)
-    best = _SESSION * max((bm25 for _, bm25 in candidates), default=0.0)
+    best = weights.session * max((bm25 for _, bm25 in candidates), default=0.0)
     lifted = {}
     for number, session in session_of.items():
         gifts = given.get(number, [])
@@ -99,7 +102,7 @@ def _turns(db: sqlite3.Connection, number: int, doc: IndexedDocument) -> Iterato
 
 
 def linked(
-    db: sqlite3.Connection, ranked: Sequence[RankedDocument], where: str, values: list[Value]
+    db: sqlite3.Connection, ranked: Sequence[RankedDocument], where: str, values: list[Value], weights: SearchWeights
 ) -> list[RankedDocument]:
     """Return what relationships link the best hits to, with a part of their score."""
     known = {entry.number for entry in ranked}
@@ -110,7 +113,7 @@ def linked(
         for number, link in links:
             if number in allowed:
                 doc = allowed[number]
-                near = round(hit.score * NEIGHBOUR, 4), Parts(importance=doc.importance), hit.doc.ref, link
+                near = round(hit.score * weights.linked, 4), Parts(importance=doc.importance), hit.doc.ref, link
                 linked_documents.setdefault(number, RankedDocument(number, doc, *near))
     return list(linked_documents.values())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from lumen_tui.model.search_weights import SHIPPED, SearchWeights
 from lumen_tui.model.searching import Found, Hit, SearchQuery, close_up, excerpt, score
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.search import neighbours
@@ -37,27 +38,37 @@ def expression(terms: Sequence[str], wish: SearchQuery) -> str:
     return f"{either} NOT ({' OR '.join(map(quote, wish.without))})" if wish.without else either
 
 
-def ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequence[str] = ()) -> Found:
+def ask(
+    db: sqlite3.Connection,
+    wish: SearchQuery,
+    now: float,
+    lane_units: Sequence[str] = (),
+    weights: SearchWeights = SHIPPED,
+) -> Found:
     """Search the index at one moment of it. `lane_units` are the work units of the lane that was asked for."""
     db.execute("BEGIN")  # else each statement takes the lock of the file, and may see another moment
     with db:
-        return _ask(db, wish, now, lane_units)
+        return _ask(db, wish, now, lane_units, weights)
 
 
-def _ask(db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequence[str]) -> Found:
+def _ask(
+    db: sqlite3.Connection, wish: SearchQuery, now: float, lane_units: Sequence[str], weights: SearchWeights
+) -> Found:
     where, values = _narrowing(wish, lane_units)
     terms, dropped = _selective_terms(db, wish)
     match = expression(terms, wish) if terms else ""
     candidates = _matching(db, match, where, values) if match else _newest(db, where, values)
     rows = read_rows(db, [number for number, _ in candidates])
-    lifted = neighbours.lift(db, candidates, rows) if match else {}
+    lifted = neighbours.lift(db, candidates, rows, weights) if match else {}
     rows |= read_rows(db, [number for number in lifted if number not in rows], where, values)
     own = dict(candidates)
     totals = {number: own.get(number, 0.0) + (lifted[number].total if number in lifted else 0.0) for number in rows}
     best = max(totals.values(), default=0.0)
-    ranked = [_ranked((number, rows[number]), own.get(number, 0.0), lifted.get(number), best, now) for number in rows]
+    ranked = [
+        _ranked((number, rows[number]), own.get(number, 0.0), lifted.get(number), best, now, weights) for number in rows
+    ]
     ranked.sort(key=lambda entry: (-entry.score, -entry.doc.at))
-    linked = neighbours.linked(db, ranked, where, values) if wish.terms else []
+    linked = neighbours.linked(db, ranked, where, values, weights) if wish.terms else []
     nearest = sorted(linked, key=lambda entry: -entry.score)[: max(1, wish.limit // 3)]
     chosen = sorted([*ranked, *nearest], key=lambda entry: -entry.score)[: wish.limit]
     hits = tuple(_hits(db, chosen, terms, match, wish))
@@ -130,10 +141,10 @@ def _count(db: sqlite3.Connection, match: str) -> int:
 
 
 def _ranked(
-    place: tuple[int, IndexedDocument], bm25: float, lift: Lift | None, best: float, now: float
+    place: tuple[int, IndexedDocument], bm25: float, lift: Lift | None, best: float, now: float, weights: SearchWeights
 ) -> RankedDocument:
     number, doc = place
-    total, parts = score(bm25, best, doc.importance, now - doc.at, beside=lift.total if lift else 0.0)
+    total, parts = score(bm25, best, doc.importance, now - doc.at, lift.total if lift else 0.0, weights)
     if lift is None or bm25 > 0:
         return RankedDocument(number, doc, total, parts)
     return RankedDocument(number, doc, total, parts, lift.ref, lift.link)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from lumen_tui.model.search_weights import SHIPPED, SearchWeights
 from lumen_tui.model.searching import Found, Hit, SearchQuery, score
 from lumen_tui.queries.search import documents as rows
 from lumen_tui.queries.search import query
@@ -40,9 +41,18 @@ class Searcher:
     """Answers one question after another; what it holds open is worth keeping between them."""
 
     def __init__(
-        self, layout: Layout, *, conversation_bytes: int = CONVERSATION_BYTES, with_units: bool = False
+        self,
+        layout: Layout,
+        *,
+        conversation_bytes: int = CONVERSATION_BYTES,
+        with_units: bool = False,
+        weights: SearchWeights | None = None,
     ) -> None:
-        """`with_units`: work units are among the hits, for people; an agent has a tool of its own for them."""
+        """`with_units`: work units are among the hits, for people; an agent has a tool of its own for them.
+
+        Without `weights`: those in force.
+        """
+        self._weights = Stamped(lambda: [layout.champion], lambda: weights or weights_in_force(layout))
         self._layout, self._conversation_bytes, self._with_units = layout, conversation_bytes, with_units
         self._units = Stamped(lambda: unit_files(layout), lambda: _unit_documents(layout))
         self._index: SearchIndex | None = None
@@ -105,11 +115,15 @@ class Searcher:
                 else []
             )
 
+    def _weights_now(self) -> SearchWeights:
+        self._weights.refresh()
+        return self._weights.value
+
     def _search_documents(self, wish: SearchQuery, now: float, units: Sequence[str], *, refresh: bool) -> Found:
         if self._index is None:
             self._index, refresh = SearchIndex(self._layout), True
         self._index.progress = self.progress
-        answer = _answer(self._index, wish, now, units, refresh=refresh)
+        answer = _answer(self._index, wish, now, units, self._weights_now(), refresh=refresh)
         return replace(answer, notes=(*answer.notes, IN_MEMORY)) if self._index.in_memory else answer
 
     def _units_found(self, wish: SearchQuery, now: float, *, refresh: bool) -> Found | None:
@@ -129,7 +143,7 @@ class Searcher:
         if self._conversation_index is None:
             self._conversation_index = ConversationIndex(self._layout, most=self._conversation_bytes)
         self._conversation_index.progress = self.progress
-        answer = _answer(self._conversation_index, wish, now, units)
+        answer = _answer(self._conversation_index, wish, now, units, self._weights_now())
         return (
             replace(answer, more=True, notes=(*answer.notes, self._conversation_index.behind))
             if self._conversation_index.behind
@@ -157,19 +171,36 @@ class Searcher:
         return [unit.id for unit in list_units(self._layout)[0] if unit.lane == lane]
 
 
-def _answer(index: SearchIndex, wish: SearchQuery, now: float, units: Sequence[str], *, refresh: bool = True) -> Found:
+def weights_in_force(layout: Layout) -> SearchWeights:
+    """Return what the version of evolved edits in force weighs hits by; the shipped ones where it cannot be read."""
+    if not layout.champion.exists():
+        return SHIPPED
+    from lumen_tui.store.evolution import champions  # of few folders, and not of a search's start
+
+    return champions.read_current(layout).weights()
+
+
+def _answer(
+    index: SearchIndex,
+    wish: SearchQuery,
+    now: float,
+    units: Sequence[str],
+    weights: SearchWeights,
+    *,
+    refresh: bool = True,
+) -> Found:
     """Return the answer; the index is built again where it turns out to be damaged."""
     import sqlite3
 
     try:
         if refresh:
             index.refresh(now)
-        return query.ask(index.db, wish, now, units)
+        return query.ask(index.db, wish, now, units, weights)
     except sqlite3.DatabaseError:
         index.begin_again()
     try:
         index.refresh(now)
-        return query.ask(index.db, wish, now, units)
+        return query.ask(index.db, wish, now, units, weights)
     except sqlite3.DatabaseError as error:
         raise files.StoreError(
             f"index/{index.NAME}.db cannot be used ({error}): delete it, it is built again"

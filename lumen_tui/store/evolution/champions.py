@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.digests import sha256
-from lumen_tui.model.roles import Role
-from lumen_tui.model.trials import EvolvedVersion, Promotion, carried_out, is_version
+from lumen_tui.model.evolved_edits import EditKind, EvolvedVersion, is_version
+from lumen_tui.model.trials import Promotion, carried_out
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -72,11 +72,6 @@ def current(layout: Layout) -> EvolvedVersion:
     return read(layout, pointed(layout))
 
 
-def with_edits(layout: Layout, role: Role) -> Role:
-    """Return a role as its tasks have it. DamagedChampion: a role whose edits are lost is no role without them."""
-    return current(layout).applied(role)
-
-
 def ledger(layout: Layout) -> list[Promotion]:
     """Return every promotion and rollback that happened, oldest first. DamagedChampion."""
     return carried_out(Journal(layout.promotions).records(Promotion), pointed(layout))
@@ -84,18 +79,32 @@ def ledger(layout: Layout) -> list[Promotion]:
 
 def swap(layout: Layout, promotion: Promotion, version: EvolvedVersion) -> None:
     """Bring a version into force: its file, the ledger's line, then the pointer. Call it under the lock of suites."""
-    _keep(layout, version)
+    keep(layout, version)
     Journal(layout.promotions).append(promotion)
     _point(layout, version)
 
 
+def read_current(layout: Layout) -> EvolvedVersion:
+    """Return the version in force; the root where it cannot be read, for what needs no role."""
+    try:
+        return current(layout) if layout.champion.exists() else EvolvedVersion()
+    except (DamagedChampion, files.StoreError, OSError):
+        return EvolvedVersion()  # no task of a shipped role begins, and says why
+
+
+def synonyms(layout: Layout) -> dict[str, str]:
+    """Return by words that playbooks know those that stand for them."""
+    return read_current(layout).of_kind(EditKind.PLAYBOOK)
+
+
 def install(layout: Layout, version: EvolvedVersion) -> None:
     """Have a version in force in the state folder of a trial, which has no ledger."""
-    _keep(layout, version)
+    keep(layout, version)
     _point(layout, version)
 
 
-def _keep(layout: Layout, version: EvolvedVersion) -> None:
+def keep(layout: Layout, version: EvolvedVersion) -> None:
+    """Write a version under its hash, if it is not there."""
     if version.name:
         path = path_of(layout, version.name)
         directories.make_folder(path.parent)

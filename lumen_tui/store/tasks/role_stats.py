@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lumen_tui.model import analytics, times
+from lumen_tui.model import agent, analytics, times
 from lumen_tui.model.acceptance import Verdict
 from lumen_tui.model.analytics import Retirement, Sample, Tally, TaskStatistics
 from lumen_tui.model.tasks import BEGUN, Exit, Spec
@@ -157,14 +157,19 @@ class RoleIndex:
         return self._ids("retry_of = ?", task_id)
 
     def around(self, role: str, moment: float, most: int) -> tuple[list[str], list[str]]:
-        """Return the ids of the last tasks of a role that ended before a time, and of the first ones after it."""
+        """Return the ids of the last tasks of a role that ended before a time, and of the first ones after it.
+
+        Without a role those of all, but of the main agent's own.
+        """
+        whose = "role =" if role else "role !="
         sides = (("finished <= ?", "DESC"), ("finished > ?", "ASC"))
         queries = [
-            f"SELECT id FROM tasks WHERE role = ? AND {where} AND status IN ('done', 'failed', 'lost') "  # noqa: S608
+            f"SELECT id FROM tasks WHERE {whose} ? AND {where} AND status IN ('done', 'failed', 'lost') "  # noqa: S608
             f"ORDER BY finished {order}, id LIMIT ?"
             for where, order in sides
         ]
-        before, after = ([row[0] for row in self.db.execute(query, (role, moment, most))] for query in queries)
+        values = (role or agent.ROLE, moment, most)
+        before, after = ([row[0] for row in self.db.execute(query, values)] for query in queries)
         return before, after
 
     def _ids(self, where: str, value: str) -> list[str]:

@@ -24,6 +24,7 @@ from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, p
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lumen_tui.model.searching import Found, Hit, SearchQuery
+    from lumen_tui.queries.search.search import Searcher
 
 _EXCERPT = 240
 _LONGEST = 20_000  # characters of one node that are handed on
@@ -69,23 +70,16 @@ def trust(metadata: dict[str, object]) -> str:
 
 def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
     """Search memory, archive, loops and tasks; what others said and heard in sessions is not for a worker."""
-    from lumen_tui.model.searching import parse  # with the index 15 ms, which only workers that search pay
+    from lumen_tui.queries.search.search import Searcher  # 15 ms, which only workers that search pay
 
     now = context.now()
-    parsed = parse(arguments.query, now, limit=arguments.limit)
-    query = replace(
-        parsed,
-        conversations=False,
-        types=(arguments.type,) if arguments.type else TYPES,
-        kinds=(arguments.kind,) if arguments.kind else parsed.kinds,
-        tags=(arguments.tag.casefold(),) if arguments.tag else parsed.tags,
-        wus=(arguments.wu_id.upper(),) if arguments.wu_id else parsed.wus,
-    )
+    query = query_of(arguments, now)
     if not query.terms:
         raise ToolError("the query has no word in it")
     if query.problems:
         raise ToolError("; ".join(query.problems))
-    result = _searched(context, query, now)
+    with Searcher(context.store.layout) as searcher:
+        result = searched(searcher, query, now)
     lines = [_line(hit, now) for hit in result.hits]
     if result.matches > len(result.hits):
         lines.append(f"… and {result.matches - len(result.hits):,} more")
@@ -93,11 +87,24 @@ def memory_search(context: Context, arguments: SearchArguments) -> ToolResult:
     return ToolResult("\n".join(lines) or "nothing found", data=data, summary=plural(result.matches, "hit"))
 
 
-def _searched(context: Context, query: SearchQuery, now: float) -> Found:
-    from lumen_tui.queries.search.search import Searcher
+def query_of(arguments: SearchArguments, now: float) -> SearchQuery:
+    """Return what an agent asks of the search."""
+    from lumen_tui.model.searching import parse
 
-    with Searcher(context.store.layout) as searcher:
-        result = searcher.search(replace(query, limit=4 * query.limit), now)
+    parsed = parse(arguments.query, now, limit=arguments.limit)
+    return replace(
+        parsed,
+        conversations=False,
+        types=(arguments.type,) if arguments.type else TYPES,
+        kinds=(arguments.kind,) if arguments.kind else parsed.kinds,
+        tags=(arguments.tag.casefold(),) if arguments.tag else parsed.tags,
+        wus=(arguments.wu_id.upper(),) if arguments.wu_id else parsed.wus,
+    )
+
+
+def searched(searcher: Searcher, query: SearchQuery, now: float) -> Found:
+    """Return what an agent is shown of the hits."""
+    result = searcher.search(replace(query, limit=4 * query.limit), now)
     hits = tuple(hit for hit in result.hits if hit.status not in _HIDDEN)
     hidden = len(result.hits) - len(hits)
     return replace(result, hits=hits[: query.limit], matches=max(result.matches - hidden, len(hits)))

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
+from lumen_tui.model.roles import Role
 from lumen_tui.model.skills import FILE, PLACES, Skill, SkillProblem, Skills
+from lumen_tui.storage.files import StoreError
+from lumen_tui.store.evolution import evolved_skills
+from lumen_tui.store.evolution.champions import DamagedChampion
 from lumen_tui.tools.base import Context
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.levels import closed, levels, own_files
@@ -45,7 +50,7 @@ def places(context: Context) -> Iterator[SkillPlace]:
             for below in PLACES:
                 yield SkillPlace(os.path.join(level, below), around[0], name, lambda path: closed(context, path))
     free = forbidden_anywhere(context)
-    for below in PLACES:
+    for below in (*PLACES, os.path.relpath(context.store.layout.evolved_skills, context.store.root)):
         yield SkillPlace(os.path.join(root, below), root, "the state folder", free)
 
 
@@ -61,6 +66,8 @@ def forbidden_anywhere(context: Context) -> Callable[[str], str]:
 
 def find(context: Context) -> Skills:
     """Look for the skills of a task; `of_task` does so once."""
+    with suppress(DamagedChampion, StoreError, OSError):  # then those of evolution that are there are shown as they are
+        evolved_skills.settle(context.store.layout)
     skills: dict[str, Skill] = {}
     problems: list[SkillProblem] = []
     seen: set[str] = set()
@@ -70,7 +77,15 @@ def find(context: Context) -> Skills:
             if real not in seen:
                 seen.add(real)
                 _take(place, path, real, skills, problems)
-    return Skills(tuple(skills.values())[:_MOST_SKILLS], tuple(problems[:_MOST_PROBLEMS]))
+    its_own = [skill for skill in skills.values() if _is_for(skill, context.role)]
+    return Skills(tuple(its_own)[:_MOST_SKILLS], tuple(problems[:_MOST_PROBLEMS]))
+
+
+def _is_for(skill: Skill, role: Role) -> bool:
+    """Return whether a role may have a skill: those of evolution have proved themselves on one role's tasks alone."""
+    said = dict(skill.metadata)
+    own = said.get("owner") == evolved_skills.EVOLUTION
+    return not own or (said.get("role") == role.name and role.source == "shipped")
 
 
 def of_task(context: Context) -> Skills:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -16,10 +18,11 @@ from textual.widgets import Static
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
+from lumen_tui.model.abtests import USUAL_TASKS, ABResult
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
-from lumen_tui.model.requests.evolution import PromoteCandidate, RollBack, WithdrawCandidate
+from lumen_tui.model.requests.evolution import PromoteCandidate, RollBack, SplitTasks, TakeCandidate, WithdrawCandidate
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.trials import PairedCase, TrialReport, p_words
 from lumen_tui.queries.trial_page import TrialPage, TriedCandidate, read_trial_page, under_way
@@ -63,8 +66,15 @@ def _figures(trial: TrialReport | None) -> str:
     return f"+{trial.fixes} -{trial.regressions}  {p_words(trial.p)}" if trial is not None and trial.measured else ""
 
 
-def facts_of(row: TriedCandidate, now: float) -> list[Fact]:
+def facts_of(row: TriedCandidate, now: float, live: ABResult | None = None) -> list[Fact]:
     """Beside the list."""
+    facts = _facts(row, now)
+    if live is not None and live.test.candidate == row.id:
+        facts.insert(2, ("A/B", live.words))
+    return facts
+
+
+def _facts(row: TriedCandidate, now: float) -> list[Fact]:
     candidate, trial = row.candidate, row.trial
     facts: list[Fact] = [("change", row.title), ("state", row.state), ("why", candidate.why)]
     facts += [("by", candidate.by), ("trust", str(candidate.trust))]
@@ -90,6 +100,40 @@ def _pair(pair: PairedCase) -> str:
     must = ", must hold" if pair.must else ""
     outcomes = f"champion {_OUTCOMES[pair.champion]}, challenger {_OUTCOMES[pair.challenger]}"
     return f"{sign} {outcomes}{must}: {pair.words}"
+
+
+class _Question(NamedTuple):
+    """What a person is asked before something is done."""
+
+    title: str
+    lines: tuple[str, ...]
+    verb: str
+    request: Request
+    facts: Sequence[tuple[str, str]] = ()
+
+
+def _promote(row: TriedCandidate) -> _Question:
+    edit = row.candidate.edit
+    works = f"role {edit.role} works like this" if edit.role else "it is like this"
+    lines = (f"From the next task on {works}.", _words_of(row))
+    return _Question("Promote", lines, "promote", PromoteCandidate(candidate=row.id), [("the change", edit.sentence)])
+
+
+def _take(row: TriedCandidate) -> _Question:
+    lines = ("Nothing here can show what it does: it is your own word.",)
+    change = [("the change", row.candidate.edit.text or row.candidate.edit.sentence)]
+    return _Question("Take over", lines, "take it over", TakeCandidate(candidate=row.id), change)
+
+
+def _split(row: TriedCandidate) -> _Question:
+    role = row.candidate.edit.role
+    lines = (f"Every second of the next {USUAL_TASKS} tasks of {role} works with it; s ends that.", _words_of(row))
+    return _Question("A/B test", lines, "divide them", SplitTasks(candidate=row.id))
+
+
+_QUESTIONS: dict[str, Callable[[TriedCandidate], _Question]] = {"promote": _promote, "take": _take, "split": _split}
+_BACK = ("The version before comes into force again, byte for byte; u takes that back.",)
+_ROLL_BACK = _Question("Roll back", _BACK, "roll back", RollBack())
 
 
 class ModelTrialWatch:
@@ -141,7 +185,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
     """Candidates, what the last trial of each showed, and the cases on which champion and challenger differ."""
 
     SCOPE = "trials"
-    OF_ROWS = frozenset({"trials_try", "trials_promote", "trials_withdraw"})
+    OF_ROWS = frozenset({"trials_try", "trials_promote", "trials_take", "trials_split", "trials_withdraw"})
     EMPTY = "Nothing is proposed: `lumen-tui evolve run` proposes what recorded work asks for, and tries it."
 
     def __init__(self, port: Port, snapshot: Snapshot, refusal: str = "") -> None:
@@ -150,6 +194,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         self._port, self._refusal = port, refusal
         self._left = threading.Event()
         self._far = ""
+        self._live: ABResult | None = None
         self._watch = ModelTrialWatch(self, self._layout)
 
     def rows_view(self) -> TrialRows:
@@ -159,7 +204,16 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        acts = self.offer("trials_try", "trials_stop", "trials_promote", "trials_rollback", "trials_withdraw", "undo")
+        acts = self.offer(
+            "trials_try",
+            "trials_stop",
+            "trials_promote",
+            "trials_take",
+            "trials_split",
+            "trials_rollback",
+            "trials_withdraw",
+            "undo",
+        )
         return (*acts, *self.offer("filter", "back"))
 
     def on_unmount(self) -> None:
@@ -168,6 +222,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
     def _loaded(self, page: TrialPage) -> None:
         in_force = f"{words.plural(page.edits, 'edit')} in force" if page.edits else "no edit in force"
         fill(self, page.tried, "Trials", f"{in_force} · {words.plural(len(page.ledger), 'step')}")
+        self._live = page.live
         if page.fault:
             self.say(page.fault, bad=True)
         if page.now is not None:
@@ -184,10 +239,10 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
 
     def show_facts(self) -> None:
         row = self.rows.selected
-        self.query_one(Facts).show(facts_of(row, self._now) if row is not None else ())
+        self.query_one(Facts).show(facts_of(row, self._now, self._live) if row is not None else ())
 
     def opened(self, row: TriedCandidate) -> None:
-        self.app.push_screen(ReadingScreen(row.title, side_by_side(row.trial), facts_of(row, self._now)))
+        self.app.push_screen(ReadingScreen(row.title, side_by_side(row.trial), facts_of(row, self._now, self._live)))
 
     def action_do(self, name: str) -> None:
         if self._refusal:
@@ -196,31 +251,27 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         self.say("")
         if name == "undo":
             self._begin(Undo())
+        elif name == "split" and self._live is not None and not self._live.test.ended:
+            self._begin(SplitTasks())
         elif name == "stop":
             self.say(self._watch.stop())
         elif name == "rollback":
-            self.run_worker(self._roll_back(), group="ask", exclusive=True)
+            self.run_worker(self._confirmed(_ROLL_BACK), group="ask", exclusive=True)
         elif (row := chosen_row(self)) is not None:
-            job = {"try": self._try, "promote": self._promote, "withdraw": self._withdraw}[name]
-            self.run_worker(job(row), group="ask", exclusive=True)
+            if name == "withdraw":
+                self._begin(WithdrawCandidate(candidate=row.id))
+            else:
+                job = self._try(row) if name == "try" else self._confirmed(_QUESTIONS[name](row))
+                self.run_worker(job, group="ask", exclusive=True)
 
     def _begin(self, request: Request) -> None:
         self.run_worker(act(self, self._port, request), group="ask", exclusive=True)
 
-    async def _promote(self, row: TriedCandidate) -> None:
-        lines = (f"From the next task on role {row.candidate.edit.role} works like this.", _words_of(row))
-        if await self.app.push_screen_wait(
-            ConfirmKey("Promote", lines, "confirm_yes", "promote", [("the change", row.candidate.edit.sentence)])
-        ):
-            await act(self, self._port, PromoteCandidate(candidate=row.id))
-
-    async def _withdraw(self, row: TriedCandidate) -> None:
-        await act(self, self._port, WithdrawCandidate(candidate=row.id))
-
-    async def _roll_back(self) -> None:
-        lines = ("The version before comes into force again, byte for byte; u takes that back.",)
-        if await self.app.push_screen_wait(ConfirmKey("Roll back", lines, "confirm_yes", "roll back")):
-            await act(self, self._port, RollBack())
+    async def _confirmed(self, asked: _Question) -> None:
+        """Carry a request out, once a person said yes to it."""
+        key = ConfirmKey(asked.title, asked.lines, "confirm_yes", asked.verb, asked.facts)
+        if await self.app.push_screen_wait(key):
+            await act(self, self._port, asked.request)
 
     async def _try(self, row: TriedCandidate) -> None:
         """Try a candidate: in a thread, or where a model is asked in a process that outlives the room."""

@@ -173,6 +173,7 @@ class ReplayGate:
 
     def __init__(self, context: Context, before: CallHistory, how: RecordedHandling) -> None:
         self._how = how
+        self.out_of_steps = ""  # what a model is told whose steps are used up; the attempt ends there
         memo = TaskMemo(outputs=sys.maxsize)  # no result is kept beside the task once more
         asking = dataclasses.replace(context, ask=lambda request: how.answer(context, request), memo=memo)
         self.toolbox = Toolbox(context.role, context.spec, asking, before, how)
@@ -186,6 +187,7 @@ class ReplayGate:
             result = self.toolbox.call(name, recorded.call.arguments)
             decision = self._decision(course, result, name)
         except StepLimit as error:
+            self.out_of_steps = str(error)
             decision = CallDecision(DecisionKind.LIMITED, str(error), course.verdict.rule)
         except _Undecided:
             kind = DecisionKind.OPEN if course.gone or recorded.marks.asked else DecisionKind.ASKED

@@ -31,6 +31,7 @@ from lumen_tui.worker.replay.rerun import ShadowRunner
 from lumen_tui.worker.replay.run import NotReplayable, Surroundings, context_of, isolation_of
 from lumen_tui.worker.task import CannotBegin, read_spec, role_of
 
+SEARCH, RECALL = "memory_search", "recall"
 _WORDS = 200
 
 
@@ -45,6 +46,8 @@ class RejudgedCall(Struct, frozen=True):
     target: str = ""  # the command, path or address that rules with a pattern are about
     succeeded: bool = False  # on record
     answered: bool | None = None
+    query: str = ""  # of a search of memory without filters
+    read: str = ""  # the id of what was read whole
 
 
 class RejudgedEnd(Struct, frozen=True):
@@ -107,7 +110,8 @@ class RecordedTask:
                 context.check()
                 calls.append(judged)
             succeeded += [call.call.name for call in attempt.calls if call.call.ok and call.call.text is not None]
-            ends.append(RejudgedEnd(attempt.number, gate.toolbox.unmet(), self._verdicts.get(attempt.number)))
+            unmet = gate.out_of_steps or gate.toolbox.unmet()
+            ends.append(RejudgedEnd(attempt.number, unmet, self._verdicts.get(attempt.number)))
         broken = (self._record.broken,) if self._record.broken else ()
         return Rejudged(self.spec, tuple(calls), tuple(ends), (*self._record.missing, *broken))
 
@@ -129,6 +133,8 @@ class RecordedTask:
                 _target(call),
                 succeeded,
                 self._answer(call),
+                _text(call, "query") if _is_plain_search(call) else "",
+                _text(call, "id") if call.call.name == RECALL and succeeded else "",
             )
 
     def _answer(self, call: RecordedCall) -> bool | None:
@@ -150,5 +156,13 @@ class RecordedTask:
 
 def _target(call: RecordedCall) -> str:
     """Return what a call is about, as rules see it; empty where its arguments do not say."""
-    values = (call.arguments.get(name) for name in ("command", "path", "url"))
-    return next((value for value in values if isinstance(value, str)), "")
+    return next(filter(None, (_text(call, name) for name in ("command", "path", "url"))), "")
+
+
+def _is_plain_search(call: RecordedCall) -> bool:
+    return call.call.name == SEARCH and call.arguments.keys() <= {"query", "limit"}
+
+
+def _text(call: RecordedCall, name: str) -> str:
+    value = call.arguments.get(name)
+    return value if isinstance(value, str) else ""

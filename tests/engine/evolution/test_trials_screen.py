@@ -10,9 +10,10 @@ from lumen_robot import until
 from lumen_stage import Stage
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
 from lumen_tui.model.roles import ToolRule
 from lumen_tui.model.text import is_safe
-from lumen_tui.model.trials import EditKind, EvolutionCandidate, PairedCase, RoleEdit, candidate_id
+from lumen_tui.model.trials import EvolutionCandidate, PairedCase, candidate_id
 from lumen_tui.store.evolution import candidates, champions
 from lumen_tui.tui.screens.trials import TrialsScreen, side_by_side
 from tests.actions.conftest import ActionsFolder
@@ -108,7 +109,7 @@ async def test_nothing_to_show_and_a_refusal_are_one_sentence(tmp_path: Path) ->
 
 async def test_hostile_words_and_a_damaged_pointer_are_shown_as_what_they_are(tmp_path: Path) -> None:
     desk = folder_at(tmp_path / "state")
-    hostile = RoleEdit("builder", EditKind.RULE, ToolRule("deny", "shell", why="[/] [@click=app.quit] \x1b[2J"))
+    hostile = EvolvedEdit("builder", EditKind.RULE, ToolRule("deny", "shell", why="[/] [@click=app.quit] \x1b[2J"))
     made = EvolutionCandidate(candidate_id(hostile), "2026-11-20T10:00:00Z", "x", hostile, "w")
     candidates.write(desk.layout, [made])
     desk.layout.champion.write_bytes(b"{")

@@ -8,7 +8,7 @@ from lumen_apiserver import tool, tools, use
 
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.trials import EditKind
+from lumen_tui.model.evolved_edits import EditKind
 from lumen_tui.store.evolution import candidates, champions
 
 

@@ -16,10 +16,11 @@ from lumen_tui.engine.evolution import casemaking, proposing
 from lumen_tui.engine.evolution.canary import Canary
 from lumen_tui.engine.evolution.trial import Trial, passed
 from lumen_tui.model.evals import SUITE, Split
+from lumen_tui.model.evolved_edits import EvolvedEdit, EvolvedVersion
 from lumen_tui.model.roles import ToolRule
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.times import iso
-from lumen_tui.model.trials import EvolvedVersion, Promotion, PromotionStep, RoleEdit
+from lumen_tui.model.trials import Promotion, PromotionStep
 from lumen_tui.store.evolution import candidates, champions, suites
 from lumen_tui.store.evolution.suites import SuiteReader
 from lumen_tui.store.tasks import task_files
@@ -124,7 +125,7 @@ def test_what_the_machinery_found_by_itself_is_taken_back_by_itself_byte_for_byt
     assert builder(work) == role
 
 
-def install(work: StateFolder, edit: RoleEdit) -> None:
+def install(work: StateFolder, edit: EvolvedEdit) -> None:
     """Bring an edit into force that was tried elsewhere."""
     version = EvolvedVersion().with_edit(edit)
     line = Promotion("act-one", iso(NOW), "ana", PromotionStep.UNDO, version.name, "")
