@@ -225,6 +225,8 @@ class Engine:
         self.schedules.poll(self.config, now, may_start=may_start and self._loops)
         supervised = self.supervisor.poll(now, may_start=may_start)
         self.learning.note_ended(supervised.collected, now)
+        if self._is_busy():
+            self.learning.wake()
         if self.commands.stops_after_tasks and not self.supervisor.index.running():
             requests.stop = self.commands.stops_after_tasks
         self.loop.poll(self.config, now, may_start=may_start and parts.loop is None)
@@ -250,8 +252,7 @@ class Engine:
         self._save_checkpoints(now)
         if not self.heartbeat.jumped:
             self.role_expiry.beat(now)
-        index = self.supervisor.index
-        self.learning.beat(self.config.evolution, now, busy=bool(index.queued() or index.running()))
+        self.learning.beat(self.config.evolution, now, busy=self._is_busy())
         self.log.rotate()
         self.queue.shorten(now)
         self.mail.beat(self.config, now)
@@ -263,6 +264,11 @@ class Engine:
             self.beat_log.ran(turn.loop, turn.skipped, now)
         self._journals.seal(now)
         return BeatReport(self.beats, reason, supervised, requests, turn.loop, turn.skipped)
+
+    def _is_busy(self) -> bool:
+        """Return whether a task waits or runs, a loop of the main agent among them."""
+        index = self.supervisor.index
+        return bool(index.queued() or index.running() or self.loop.at_work)
 
     def _why_no_turn(self) -> str:
         """Return what keeps the main agent from answering in the chat; empty if nothing does."""

@@ -34,6 +34,11 @@ def start_trial(root: Path, operator: str, candidate: str) -> subprocess.Popen[b
     return _start(root, ["--operator", operator, "evolve", "--try", candidate])
 
 
+def start_sleep(root: Path, operator: str) -> subprocess.Popen[bytes]:
+    """Start a pass of sleep-time work: what it says goes to engine.log. StoreError."""
+    return _start(root, ["--operator", operator, "evolve", "sleep"])
+
+
 def _start(root: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
     log = files.open_append(Layout(root).engine_log)
     try:

@@ -11,6 +11,7 @@ from rapidfuzz import fuzz, process, utils
 from lumen_tui.model.records import ALIKE_FROM, MOST_COMPARED, Alike, DiscoveryRow
 
 K = TypeVar("K", int, str)
+_LEAST_LINE = 12  # characters below which a line that comes again may be meant
 
 
 def comparable(title: str) -> str:
@@ -26,6 +27,25 @@ def nearest_title(title: str, others: Mapping[K, str], *, at_least: float = 0.0)
     cutoff = max(float(ALIKE_FROM), at_least)
     best = process.extractOne(title, others, scorer=fuzz.token_set_ratio, score_cutoff=cutoff) if title else None
     return (best[2], best[1]) if best else None
+
+
+def near_lines(text: str, at_least: float) -> str:
+    """Return a text without lines that are nearly those above, in per cent; short ones and other figures stay."""
+    kept: list[str] = []
+    seen: list[str] = []
+    for line in text.splitlines(keepends=True):
+        plain = comparable(line)
+        again = len(plain) >= _LEAST_LINE and any(
+            fuzz.ratio(plain, other) >= at_least and _figures(plain) == _figures(other) for other in seen
+        )
+        if not again:
+            kept.append(line)
+            seen.append(plain)
+    return "".join(kept)
+
+
+def _figures(text: str) -> list[str]:
+    return [word for word in text.split() if not word.isalpha()]
 
 
 class Titles:

@@ -47,6 +47,24 @@ class ReadingResult(Struct, frozen=True):
     tokens: int = 0
 
 
+class ShorteningRequest(Struct, frozen=True):
+    """A block that is to be told in fewer words."""
+
+    root: str
+    name: str
+    text: str
+
+
+class ShorteningResult(Struct, frozen=True):
+    """The shorter text; `problem` says why there is none."""
+
+    text: str = ""
+    problem: str = ""
+    brain: str = ""
+    usd: float = 0.0
+    tokens: int = 0
+
+
 MOST_CASES = 40  # candidates that one call is shown
 MOST_STANDING = 3000  # characters of a file of evolved/: the newest lines
 MOST_CONSTITUTION = 20_000  # characters: as much as can be approved

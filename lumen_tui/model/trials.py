@@ -28,6 +28,7 @@ MOST_COST = 1.10  # of the champion's
 _MOST_WHY = 300
 _MOST_AIMS = 50
 TRIALS = "trials"  # in the ledger, as a role: the budget line of trials that ask a model
+SLEEP = "sleep"  # the same of sleep-time work
 QUESTIONS, TOKENS = "questions to a person", "tokens"  # in which a trial counts what versions cost
 _TRUSTED = Trust.AGENT.rank
 UNMEASURED = "nothing here can show what it does: `evolve take` is a person's own word for it"

@@ -54,6 +54,8 @@ def declare(group: CommandGroup) -> None:
     command = group.add("run", run_all, text, "evolve run")
     command.add_argument("--suite", default=SUITE, metavar="NAME", help="the suite [work]")
     command.json()
+    text = "Propose what memory and cases ask for: cases, candidates, merges, shorter blocks; changes none of it."
+    group.add("sleep", run_sleep, text, "evolve sleep").json()
     text = "Bring a candidate into force that passed its trial."
     group.verb("promote", PromoteCandidate, text, "evolve promote can-7f2k")
     text = "Divide the real tasks of a role between what is in force and a candidate."
@@ -232,6 +234,23 @@ def _print_report(report: TrialReport) -> None:
         say(f"  {champion:,.0f} tokens as it is, {challenger:,.0f} with it; {dollars(report.usd)} in all")
     if report.passed:
         talk(f"`lumen-tui evolve promote {report.candidate}` brings it into force")
+
+
+def run_sleep(session: Session, args: Namespace) -> int:
+    """Do one pass of sleep-time work. The first signal that ends programs stops it; what it found is kept."""
+    from lumen_tui.engine.evolution import sleeping
+    from lumen_tui.model.evolved_edits import title
+
+    session.must_exist()
+    with session.as_one_action(), stoppable() as stopped:
+        proposed, said = sleeping.sleep(session.store, session.now, stopped)
+    if args.json:
+        document(proposed)
+    for candidate in [] if args.json else proposed:
+        say(f"{candidate.id}: {title(candidate.edit)} ({candidate.why})")
+    for words in filter(None, (said, "" if proposed else "there is nothing new to propose")):
+        talk(words)
+    return 0 if proposed else 3
 
 
 def run_all(session: Session, args: Namespace) -> int:

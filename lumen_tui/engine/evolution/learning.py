@@ -13,7 +13,7 @@ from lumen_tui.actions import acting
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.evolution.canary import Canary
-from lumen_tui.engine.evolution.proposed import ProposedTrials
+from lumen_tui.engine.evolution.proposed import ProposedTrials, SleepWork
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -60,6 +60,7 @@ class Learning:
         self._store = Store(layout.root)
         self._canary = Canary(self._store, log)
         self._proposed = ProposedTrials(layout, log)
+        self._sleep = SleepWork(layout, log)
         self._tried = set[str]()
         self._ended: _Pass | None = None
         self._reported_fault = ""  # the fault of the constitution that was reported
@@ -73,6 +74,10 @@ class Learning:
         if ended:
             self._seen = None
 
+    def wake(self) -> None:
+        """End sleep-time work: something waits."""
+        self._sleep.wake()
+
     def beat(self, config: EvolutionConfig, now: float, *, busy: bool = False) -> None:
         """Report what the last pass brought, check the constitution, start the next pass if there is cause.
 
@@ -82,7 +87,9 @@ class Learning:
         self._standing.refresh()
         holds = self._constitution_holds(now)
         if holds and config.enabled:
-            self._proposed.beat(now, busy=busy or self._held_back())
+            held = busy or self._held_back()
+            self._proposed.beat(now, busy=held)
+            self._sleep.beat(now, wanted=config.sleep and not held)
         if not holds or not config.enabled or self._job is not None:
             return
         looks = self._inputs_stamp(now)
@@ -214,6 +221,7 @@ class Learning:
     async def wait(self) -> None:
         """Let a pass come to its end soon; what it has not read is read after the next start."""
         self._stop.set()
+        self._sleep.wake()
         if self._job is not None:
             await asyncio.wait([self._job], timeout=_STOPS_WITHIN)
 

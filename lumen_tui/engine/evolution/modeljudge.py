@@ -23,7 +23,14 @@ from lumen_tui.model import evolvedfiles, session_review
 from lumen_tui.model.config import Config, EvolutionConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import ExtractionState, Observation, SessionReport
-from lumen_tui.model.session_review import MOST_CASES, ReadingResult, ReviewCase, ReviewRequest, ReviewResult
+from lumen_tui.model.session_review import (
+    MOST_CASES,
+    ReadingResult,
+    ReviewCase,
+    ReviewRequest,
+    ReviewResult,
+    ShorteningResult,
+)
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
@@ -33,13 +40,13 @@ from lumen_tui.store.settings.config import load_config
 
 _PATIENCE = 180.0  # seconds for one answer
 _LOOK = 0.1
-_T = TypeVar("_T", ReadingResult, ReviewResult)
+_T = TypeVar("_T", ReadingResult, ReviewResult, ShorteningResult)
 
 
 def ask_process(job: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
-    """Have a worker process `read` or `judge` an order; return its answer, or one whose `problem` says why not.
+    """Have a worker process `read`, `judge` or `shorten` an order; return its answer.
 
-    `over` ends it.
+    The `problem` of one that is none says why. `over` ends it.
     """
     models = config.models
     keys = key_names(provider_name(models, os.environ), models, "evolution", "haiku")

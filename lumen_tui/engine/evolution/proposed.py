@@ -1,4 +1,4 @@
-"""Tries what the agent proposed: one candidate at a time, in a process of its own, while no task waits or runs.
+"""Tries what the agent proposed, and has it sleep: each in a process of its own, while no task waits or runs.
 
 It keeps no state: the reports say what was tried. A trial that came to no end is not begun again on the same day.
 """
@@ -9,7 +9,7 @@ import subprocess
 
 from lumen_tui.actions.acting import LEARNING
 from lumen_tui.engine.events import EventLog
-from lumen_tui.engine.launch import start_trial
+from lumen_tui.engine.launch import start_sleep, start_trial
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.times import iso
 from lumen_tui.queries.trial_page import TrialPage, TriedCandidate, read_trial_page
@@ -69,3 +69,33 @@ def _is_wanted(row: TriedCandidate, page: TrialPage) -> bool:
     if row.candidate.trust is not Trust.AGENT or row.state in ("in force", "withdrawn") or page.fault:
         return False
     return row.trial is None or row.trial.champion != page.champion
+
+
+class SleepWork:
+    """Begins passes of sleep-time work where nothing waits, and ends the one that runs once something does."""
+
+    def __init__(self, layout: Layout, log: EventLog) -> None:
+        self._layout, self._log = layout, log
+        self._child: subprocess.Popen[bytes] | None = None
+        self._seen: object = None
+
+    def beat(self, now: float, *, wanted: bool) -> None:
+        """Begin a pass where it is wanted, and there is something that the last one has not seen, or a new day."""
+        if self._child is not None and self._child.poll() is None:
+            return
+        self._child = None
+        layout = self._layout
+        looks = (*map(stamp, (layout.memory, layout.block_history, layout.tasks, layout.archive)), iso(now)[:10])
+        if not wanted or looks == self._seen:
+            return
+        self._seen = looks
+        try:
+            self._child = start_sleep(layout.root, LEARNING)
+        except (StoreError, OSError) as error:
+            self._log.add("evolution", f"no sleep-time work could be begun: {error}", now)
+
+    def wake(self) -> None:
+        """End the pass that runs: something waits. What it found is kept, and the rest comes another time."""
+        if self._child is not None and self._child.poll() is None:
+            self._child.terminate()
+            self._seen = None

@@ -140,10 +140,11 @@ def unknown_roles(layout: Layout, config: Config) -> list[Problem]:
         return []
     import difflib  # only where roles are named: the hot verbs read settings too
 
-    from lumen_tui.model.trials import TRIALS
+    from lumen_tui.model.trials import SLEEP, TRIALS
     from lumen_tui.storage.shipped import shipped
 
-    named = [line for line in named if line != ("budget.roles", TRIALS)]
+    own = {("budget.roles", TRIALS), ("budget.roles", SLEEP)}
+    named = [line for line in named if line not in own]
     known = sorted(
         {path.stem for folder in (shipped("roles"), layout.roles, layout.retired_roles) for path in folder.glob("*.md")}
     )

@@ -1,0 +1,180 @@
+"""Sleep-time work: what the agent's memory and cases ask for, proposed while nothing waits. It changes nothing itself.
+
+One pass makes cases of the tasks that are over, proposes what follows from them, discoveries that say the same, and
+shorter texts of blocks. All of it are candidates: what has cases is tried by the gate, what has none waits for a
+person. A pass that is stopped or killed has proposed less, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from lumen_tui.actions import evals, promotion
+from lumen_tui.actions.acting import LEARNING
+from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.evolution import casemaking, proposing
+from lumen_tui.engine.evolution.modeljudge import ask_process
+from lumen_tui.engine.likeness import comparable, near_lines, nearest_title
+from lumen_tui.model import budget, times
+from lumen_tui.model.blocks import Block
+from lumen_tui.model.config import Config
+from lumen_tui.model.evals import SUITE, EvalCase
+from lumen_tui.model.evolution import Trust
+from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
+from lumen_tui.model.session_review import ShorteningRequest, ShorteningResult
+from lumen_tui.model.trials import SLEEP, EvolutionCandidate, candidate_id, fault
+from lumen_tui.providers.choose import provider_name
+from lumen_tui.storage.store import Store
+from lumen_tui.store.evolution import candidates, suites
+from lumen_tui.store.ledger.ledger import Ledger
+from lumen_tui.store.memory import blocks
+from lumen_tui.store.memory.node_index import NodeIndex
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.tasks import task_files
+from lumen_tui.tools.base import Stopped
+
+_SAME = 97.0  # likeness of two titles, in per cent, from which they say the same
+_MOST_NODES = 2_000  # discoveries that are compared
+_MOST = 10  # of one sort that a pass proposes
+_TASKS = 200  # of which a pass makes cases
+_LONG = 4_000  # characters from which a model is asked for a shorter text
+_SHORTER = 0.8  # of what it was, at most
+_SURE = re.compile(r"[\w./:@-]*\d[\w./:@-]*|https?://\S+|/[\w./-]+")  # what a shorter text may not make up
+_TRUST = {"person": Trust.PERSON, "agent": Trust.AGENT, "worker": Trust.WORKER}
+_Over = Callable[[], bool]
+
+
+def sleep(store: Store, now: float, stopped: _Over) -> tuple[list[EvolutionCandidate], str]:
+    """Make cases and proposals; return what is new, and a word on the model. Whatever came before a stop is kept."""
+    layout, found, said = store.layout, list[EvolutionCandidate](), ""
+    try:
+        _collect(store, now, stopped)
+        found += proposing.propose(store, SUITE, now, stopped)
+        found += _candidates(_merges(store, now, stopped), now)
+        found += _candidates(_repeated(store), now)
+        shorter, said = _shortened(store, stopped)
+        found += _candidates(shorter, now)
+    except Stopped:
+        pass
+    known = candidates.candidates(layout)  # also those that a person withdrew: they are not proposed again
+    new = [candidate for candidate in found if candidate.id not in known and not fault(candidate)]
+    if new:
+        promotion.keep(layout, new, by=LEARNING, now=now)
+    return new, said
+
+
+_Found = Iterator[tuple[EvolvedEdit, str, Trust]]
+
+
+def _candidates(found: _Found | list[tuple[EvolvedEdit, str, Trust]], now: float) -> list[EvolutionCandidate]:
+    return [
+        EvolutionCandidate(candidate_id(edit), times.iso(now), LEARNING, edit, why, trust=trust)
+        for edit, why, trust in islice(found, _MOST)
+    ]
+
+
+def _collect(store: Store, now: float, stopped: _Over) -> None:
+    known = {case.task for case in suites.cases(store.layout, SUITE).values()}
+    tasks = [name for name in task_files.all_ids(store.layout) if name not in known][-_TASKS:]
+    made = list[EvalCase]()
+    for task in tasks:
+        if stopped():
+            raise Stopped
+        made += casemaking.collect(store, [task], times.iso(now))
+    try:
+        evals.keep(store.layout, SUITE, made, by=LEARNING, now=now)
+    except ActionError as error:
+        if not error.missing:  # a full suite: proposals follow from what is there
+            return
+
+
+def _merges(store: Store, now: float, stopped: _Over) -> _Found:
+    """Yield open discoveries of one work unit with nearly the same title; the older one stays."""
+    index = NodeIndex(store.layout)
+    while index.refresh():
+        pass
+    rows = list(islice(index.discoveries(now), _MOST_NODES))
+    by_unit: dict[str, dict[str, str]] = {}
+    for row in sorted(rows, key=lambda row: row.created):
+        if stopped():
+            raise Stopped
+        earlier = by_unit.setdefault(row.node.wu_id, {})
+        title = comparable(row.node.title)
+        near = nearest_title(title, earlier, at_least=_SAME)
+        if near is not None and _figures(title) == _figures(earlier[near[0]]):
+            edit = EvolvedEdit("", EditKind.MERGE, text=row.node.id, name=near[0])
+            yield edit, f"both are open, of one work unit, and their titles are {near[1]:.0f} % alike", Trust.AGENT
+        else:
+            earlier[row.node.id] = title
+
+
+def _figures(text: str) -> list[str]:
+    """Return the numbers of a text: two that differ in one are two."""
+    return re.findall(r"\d+", text)
+
+
+def _writable(store: Store) -> Iterator[Block]:
+    for block in blocks.read_all(store.layout):
+        if block.text.strip() and not (block.problem or block.by_hand or block.fields.read_only or block.fields.locked):
+            yield block
+
+
+def _repeated(store: Store) -> _Found:
+    """Yield blocks without the lines that say again what one above says."""
+    for block in _writable(store):
+        text = near_lines(block.text, _SAME)
+        if text != block.text:
+            gone = len(block.text.splitlines()) - len(text.splitlines())
+            edit = EvolvedEdit("", EditKind.BLOCK, text=text, name=block.name, value=block.step)
+            yield edit, f"{gone} of its lines say again what a line above says", _TRUST.get(block.trust, Trust.WEB)
+
+
+def _shortened(store: Store, stopped: _Over) -> tuple[list[tuple[EvolvedEdit, str, Trust]], str]:
+    """Return long blocks as a cheap model tells them in fewer words, and why none was asked."""
+    long = [block for block in _writable(store) if block.chars > _LONG]
+    config = load_config(store.layout)[0]
+    if not long:
+        return [], ""
+    if reason := why_no_model(store, config):
+        return [], reason
+    made, problem = list[tuple[EvolvedEdit, str, Trust]](), ""
+    for block in long[:_MOST]:
+        if stopped():
+            raise Stopped
+        order = ShorteningRequest(str(store.root), block.name, block.text)
+        answer = ask_process("shorten", config, order, ShorteningResult, stopped)
+        text, problem = answer.text.strip() + "\n", answer.problem
+        if not problem and is_shorter(block.text, text):
+            why = f"{answer.brain or 'a model'} tells its {block.chars:,} characters in {len(text):,}"
+            edit = EvolvedEdit("", EditKind.BLOCK, text=text, name=block.name, value=block.step)
+            made.append((edit, why[:300], max(_TRUST.get(block.trust, Trust.WEB), Trust.AGENT, key=_rank)))
+    return made, problem and f"no model rewrites: {problem}"
+
+
+def _rank(trust: Trust) -> int:
+    return -trust.rank
+
+
+def is_shorter(before: str, after: str) -> bool:
+    """Return whether a text may stand for another: clearly shorter, with no number, path or address of its own."""
+    return (
+        bool(after.strip())
+        and len(after) <= _SHORTER * len(before)
+        and set(_SURE.findall(after)) <= set(_SURE.findall(before))
+    )
+
+
+def why_no_model(store: Store, config: Config) -> str:
+    """Return why no model is asked while the agent sleeps, or empty."""
+    server = provider_name(config.models, os.environ)
+    if server in ("offline", "claude"):
+        return f"no model rewrites: no server of models is set (the provider is {server})"
+    book = Ledger(store.layout).refresh()
+    day = budget.day_of(time.time(), config.budget.day_starts)
+    if not budget.role_cap(book, config.budget, day, SLEEP).limit:
+        return f"no model rewrites: `[budget.roles.{SLEEP}]` in lumen.toml gives it a line of its own"
+    return ""
