@@ -323,7 +323,8 @@ def _run(words: list[str]) -> int:
     parser = Parser(prog="lumen-tui run", description="Run one task to its end and print its result.")
     _add_common(parser)
     parser.add_argument("run", help=argparse.SUPPRESS)
-    parser.fields(NewTask, "objective", "role", "model", "constraints", "timeout_seconds", "folder", "host")
+    parser.fields(NewTask, "objective", "role", "model", "constraints", "timeout_seconds", "folder")
+    parser.fields(NewTask, "host", "resources")
     try:
         options = parser.parse_args(words)
     except UsageError as error:

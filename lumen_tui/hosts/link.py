@@ -145,7 +145,7 @@ class HostLink:
         if (facts := answer.facts) is None:
             return
         now = self._clock.now()
-        self._seen[name] = HostSighting(facts, heard=now, skew=round(facts.now - now, 1))
+        self._seen[name] = HostSighting(facts, heard=now, skew=round(facts.now - now, 1) + 0.0)
         await self._end_what_is_over(name, facts)
         await self._let_go(name, facts)
 

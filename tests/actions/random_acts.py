@@ -252,6 +252,7 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
         "objective": stage.fresh("look at"),
         "wu_id": stage.chance.choice(["", stage.any("unit")]),
         "accept": stage.chance.choice([[], ["command: make test", "fact: port 8080"]]),
+        **stage.chance.choice([{}, {"host": "any", "resources": ["gpu=2"]}]),
     },
     "task.cancel": lambda stage: {"task_id": stage.any("task")},
     "task.retry": lambda stage: {"task_id": stage.any("task")},

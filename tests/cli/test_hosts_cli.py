@@ -78,3 +78,17 @@ def test_a_host_says_why_it_cannot_start(shell, tmp_path):
     assert "there is no certificate at" in shell(*words, str(tmp_path / "none.pem")).stderr
     (tmp_path / "bad.pem").write_text("rubbish")
     assert "is no file with a key" in shell(*words, str(tmp_path / "bad.pem")).stderr
+
+
+def test_a_task_says_what_it_takes_of_its_host(command, shell, tmp_path):
+    command("hosts", "add", "attic", "--out", str(tmp_path / "attic.pem"))
+    ran = shell("task", "new", "Look", "--host", "any", "--resource", "gpu=2", "--resource", "tape")
+    shown = json.loads(shell("task", "show", ran.stdout.strip(), "--json").stdout)
+    assert shown["resources"] == ["gpu=2", "tape=1"]
+    assert shell("task", "edit", ran.stdout.strip(), "--resource", "gpu").returncode == 0
+    for words in (["--resource", "gpu"], ["--host", "any", "--resource", "two words"]):
+        refused = shell("task", "new", "Look", *words)
+        assert refused.returncode == 2 and "resource" in refused.stderr
+        assert shell("run", "Look", *words).returncode == 2
+    bad = shell("host", "--cert", "x.pem", "--scheduler", "tls://127.0.0.1:1", "--resources", "GPU")
+    assert bad.returncode == 2 and "'GPU' is no resource" in bad.stderr

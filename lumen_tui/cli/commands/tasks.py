@@ -47,6 +47,7 @@ _LATER = (
     "steps",
     "isolate",
     "host",
+    "resources",
 )  # while it waits
 _SET_BY_US = ("schema", "created_at", "created_by", "retry_of")
 
