@@ -118,14 +118,18 @@ def on_change(scheduler: Scheduler, changed: Callable[[], None]) -> None:
     scheduler.add_plugin(Joins(), name="lumen")
 
 
-async def join(service: HostService, credentials: Credentials, scheduler: str, scratch: Path) -> Worker:
-    """Make a host known to the scheduler at `scheduler`, tls://HOST:PORT. NoHost where it does not take it."""
+async def join(service: HostService, credentials: Credentials, scheduler: str, scratch: Path, port: int = 0) -> Worker:
+    """Make a host known to the scheduler at `scheduler`, tls://HOST:PORT. NoHost where it does not take it.
+
+    The host is asked at `port`; 0: any that is free.
+    """
     from distributed import Worker
 
     await _must_be_ours(credentials, scheduler)
     worker = Worker(
         scheduler,
         name=service.name,
+        port=port,
         nthreads=1,
         memory_limit=0,
         resources={"lumen": service.slots},

@@ -41,6 +41,7 @@ class HostOptions(Struct, frozen=True):
     slots: int = 1
     roles: tuple[str, ...] = ()
     resources: dict[str, int] = {}
+    port: int = 0  # at which it is asked; 0: any that is free
 
 
 class CannotServe(Exception):
@@ -59,6 +60,8 @@ async def serve_host(options: HostOptions, stop: asyncio.Event, manager: Service
         raise CannotServe(f"{options.certificate} is the certificate of the {credentials.signer.kind}, not of a host")
     if options.slots < 1:
         raise CannotServe(f"{options.slots} slots will not do: a host does one task at a time or more")
+    if not 0 <= options.port <= 65535:
+        raise CannotServe(f"{options.port} is no port: 1 to 65535, or 0 for any that is free")
     directories.make_folder(options.folder)
     lock = locks.try_lock(options.folder / "host.lock")
     if lock is None:
@@ -129,7 +132,7 @@ async def _stay_joined(
     told, tries = "", 0
     while not (stop.is_set() or service.left.is_set()):
         try:
-            worker = await join(service, credentials, options.scheduler, options.folder / _SCRATCH)
+            worker = await join(service, credentials, options.scheduler, options.folder / _SCRATCH, options.port)
         except NoHost as error:
             told = _tell(str(error), told, manager)
             await _wait(stop, _AGAIN[min(tries, len(_AGAIN) - 1)])

@@ -11,6 +11,7 @@ from lumen_until import until
 
 pytest.importorskip("distributed", reason="hosts need the extra of that name: pip install 'lumen-tui[hosts]'")
 
+from lumen_hosts import free_port
 from lumen_scripted import STEPS
 
 from lumen_tui.model.tasks import Run
@@ -23,8 +24,9 @@ README_TASK = "What are the 3 largest files in /etc?"
 
 @pytest.mark.long
 def test_the_first_task_of_the_readme_runs_on_a_host(fleet):
-    fleet.start("attic")
+    fleet.start("attic", 2, "--port", str(port := free_port()))
     ran = fleet.lumen("run", README_TASK, "--host", "attic")
+    assert f":{port:04X} " in Path("/proc/net/tcp").read_text()
     assert ran.returncode == 0, ran.stderr + fleet.instead()
     assert "The 3 largest files in /etc" in ran.stdout
     (folder,) = (fleet.folder("attic") / "tasks").iterdir()

@@ -42,9 +42,10 @@ def below(verb: str) -> dict[str, argparse.ArgumentParser]:
 def trouble(words: list[str]) -> str:
     """What the program would not know in it; empty where it knows all."""
     verb, *rest = words
-    if verb == "service" and "--" in rest:  # what follows are words of `serve`
+    if verb == "service" and "--" in rest:  # what follows are words of another command
         place = rest.index("--")
-        return trouble([verb, *rest[:place]]) or trouble(["serve", *rest[place + 1 :]])
+        other = "host" if "--host" in rest[:place] else "serve"
+        return trouble([verb, *rest[:place]]) or trouble([other, *rest[place + 1 :]])
     if verb in ELSEWHERE or verb.isupper():
         return ""
     if verb in ROWS:

@@ -62,6 +62,9 @@ def _declare_host(commands: CommandGroup) -> None:
     host.add_argument("--roles", type=words_of, default=[], metavar="NAME,…", help="of these roles only [any]")
     help_text = "what a task may ask for with --resource, such as gpu=2,tape"
     host.add_argument("--resources", type=words_of, default=[], metavar="NAME[=N],…", help=help_text)
+    host.add_argument(
+        "--port", type=int, default=0, metavar="N", help="at which the engine's machine asks it [any free]"
+    )
     host.set_defaults(without_state=True)
 
 
@@ -80,7 +83,7 @@ def run_host(_: Session, args: Namespace) -> int:
     except ValueError as error:
         raise ActionError(str(error)) from error
     folder, roles = host_folder(args.folder), tuple(args.roles)
-    options = HostOptions(folder, Path(args.cert), args.scheduler, args.slots, roles, resources)
+    options = HostOptions(folder, Path(args.cert), args.scheduler, args.slots, roles, resources, args.port)
     manager = ServiceManager.of(os.environ)
 
     async def serve() -> None:

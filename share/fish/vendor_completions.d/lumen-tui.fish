@@ -1697,6 +1697,7 @@ complete -c lumen-tui -n '__lumen_tui_in host' -l folder -d 'where its tasks are
 complete -c lumen-tui -n '__lumen_tui_in host' -l slots -d 'tasks at once [1]'
 complete -c lumen-tui -n '__lumen_tui_in host' -l roles -d 'of these roles only [any]'
 complete -c lumen-tui -n '__lumen_tui_in host' -l resources -d 'what a task may ask for with --resource, such as gpu=2,tape'
+complete -c lumen-tui -n '__lumen_tui_in host' -l port -d 'at which the engine\'s machine asks it [any free]'
 complete -c lumen-tui -n '__lumen_tui_in host' -l state -d ''
 complete -c lumen-tui -n '__lumen_tui_in host' -l operator -d ''
 complete -c lumen-tui -n '__lumen_tui_in host' -l verbatim -d ''
