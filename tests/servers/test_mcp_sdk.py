@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
+from lumen_asking import OBJECTIVE, AskingFolder
+from lumen_editor import EVERY
 from lumen_served import Served
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ElicitRequestParams, ElicitResult
 
 from lumen_tui.model.access import Scope
 
@@ -92,3 +95,42 @@ async def test_an_approval_is_answered_by_a_tool_once(state: Served, mode: str, 
         assert (await client.call_tool("answer_approval", answer)).is_error
         shown = await client.call_tool("read_approval", {"id": waiting.id})
         assert shown.structured_content["decision"]["by"] == "mcp:phone"
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Iterator[AskingFolder]:
+    """A folder with an engine, and a worker that makes one call which asks first."""
+    folder = AskingFolder(tmp_path / "state")
+    folder.calls(f"touch {tmp_path / 'mark'}")
+    folder.start()
+    yield folder
+    folder.close()
+
+
+@pytest.mark.parametrize(("pipes", "mode"), [(False, "legacy"), (False, "auto"), (True, "auto")])
+async def test_its_user_answers_the_call_of_a_task_that_it_waits_for(
+    asking: AskingFolder, tmp_path: Path, pipes: bool, mode: str
+) -> None:
+    shown: list[str] = []
+
+    async def allow(context: object, params: ElicitRequestParams) -> ElicitResult:
+        shown.append(params.message)
+        return ElicitResult(action="accept", content={"allow": True})
+
+    async with AsyncExitStack() as stack:
+        if pipes:
+            env = {"PATH": os.environ["PATH"], "PYTHONPATH": REPO, "USER": "ana"}
+            words = ["-m", "lumen_tui", "mcp", "--state", str(asking.root), *EVERY]
+            transport = stdio_client(StdioServerParameters(command=sys.executable, args=words, env=env))
+        else:
+            served = Served(asking.root).start()
+            stack.callback(served.close)
+            headers = {"authorization": f"Bearer {served.token('phone', *Scope)}"}
+            http = httpx2.AsyncClient(headers=headers, trust_env=False, timeout=90)
+            transport = streamable_http_client(f"{served.url}/mcp", http_client=await stack.enter_async_context(http))
+        client = await stack.enter_async_context(Client(transport, mode=mode, elicitation_callback=allow))
+        result = await client.call_tool("run_task", {"objective": OBJECTIVE, "role": "builder"})
+    assert not result.is_error and result.content[0].text.strip() == "It is done."
+    (message,) = shown
+    assert f"touch {tmp_path / 'mark'}" in message
+    assert (tmp_path / "mark").exists()
