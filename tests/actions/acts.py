@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lumen_failures import FINE, REFUSED, calls_of, failed_at
 from lumen_kills import Failed, killed_before, state_calls
+from lumen_power import Cut, PowerCuts, power_cuts
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor.examine import examine
@@ -38,6 +39,7 @@ UNDONE, DONE, UNFINISHED = "undone", "done", "named as unfinished"
 UNRECORDED = "done, not recorded"
 IN_PART = "done in part"  # the first of several actions, each of them whole and undone by itself
 _AT_ONCE = ("kill", "unkill", "fact.check")  # they hold before they are recorded, and cannot be undone or need not be
+RESUMED = ("import.lumenflow", "import.beads")  # of lines that were torn the first ones stay, until it is repeated
 OWN = ("undo", "redo")  # they belong to the entry that they turn
 # Derived, or kept under its hash, where it means nothing before something names it.
 _DERIVED = (
@@ -47,6 +49,7 @@ _DERIVED = (
     "blocks/texts/",
     "accepted/definitions/",
     "memory/cleanups/",
+    "quarantine/",
     "actions.jsonl",
 )
 # What is there before a verb that takes something back.
@@ -133,6 +136,48 @@ class Act:
         self._check(root, state, (call, self.calls[call]))
         return state
 
+    def power_cuts(self) -> PowerCuts:
+        """Carry the verb out once more and return what power cuts may leave of it."""
+        root = self._copy(self._ready, "killed")
+        self._keep_operators_files(again=True)
+        cuts = power_cuts(self._roots(), lambda: self._perform(root))
+        self._after = _files(root)  # git's hashes are others each time
+        return cuts
+
+    def _roots(self) -> dict[str, Path]:
+        theirs = {"theirs": self._theirs} if self.verb.startswith("changes.") else {}
+        return {"state": self._beside / "killed", **theirs}
+
+    def cut(self, cuts: PowerCuts, cut: Cut) -> str:
+        """Have the power cut there; return in what state that left the folder. What was acknowledged is there."""
+        roots = self._roots()
+        for root in roots.values():
+            shutil.rmtree(root, ignore_errors=True)
+        cuts.left_by(cut).put(roots)
+        root, point = roots["state"], (cut.at, cut.words)
+        if cut.at % 2:  # what is derived may be on the disk although that from which it was is not
+            shutil.rmtree(root / "index")
+            shutil.copytree(self._beside / "done" / "index", root / "index")
+        state = self._ended(root)
+        if cut.at == len(cuts.done):
+            self._is_kept(root, point)
+        if damaged := cut.torn >= 0 or cut.blank >= 0:
+            state = state or self._mended(root)
+        self._check(root, state, point, shown=not damaged)
+        return state
+
+    def _mended(self, root: Path) -> str:
+        """Have the doctor move a torn line out of the way; return the state that this leaves."""
+        self._is_repaired(root)
+        return self._ended(root)
+
+    def _is_kept(self, root: Path, point: tuple[object, ...]) -> None:
+        """Look whether what was acknowledged is there, and counts, also where its end was not synced."""
+        kept = self._copy(root, "kept")
+        self._is_repaired(kept)
+        state = self._ended(kept)
+        assert state in (DONE, UNRECORDED), (*point, "was acknowledged", state, self._differing(kept))
+
     def fail(self, call: int, error: int, *, for_good: bool) -> str:
         """Let a call of the verb fail, once or from then on; return how that ended and in what state it left it.
 
@@ -143,21 +188,19 @@ class Act:
         code = failed_at(call, error, root, lambda: self._perform(root), for_good=for_good)
         point = (call, errno.errorcode[error], "for good" if for_good else "once")
         assert code in (FINE, REFUSED), (*point, "ended with a traceback")
-        state = self._state(root)
-        if state == UNDONE and self._new_entries(Store(root)):
-            state = DONE  # it changes nothing but the journal of actions
+        state = self._ended(root)
         assert code == REFUSED or state not in ("", UNDONE), (*point, "was acknowledged", state)
         self._is_repaired(root)
         self._goes_on(root, done=True)
         return f"{'acknowledged' if code == FINE else 'refused'}, {state or IN_PART}"
 
-    def _check(self, root: Path, state: str, point: tuple[object, ...]) -> None:
-        """Look whether the folder is whole, goes on, and can be mended and put back."""
+    def _check(self, root: Path, state: str, point: tuple[object, ...], *, shown: bool = True) -> None:
+        """Look whether the folder is whole, goes on, and can be mended and put back; `shown`: a room names no fault."""
         assert state, (*point, self._differing(root))
         before, after = self._shown
         allowed = {UNDONE: [before], DONE: [after], UNRECORDED: [after]}.get(state, [before, after])
-        assert _shown_problems(root) in allowed
-        if state != UNRECORDED and self.verb not in OWN:
+        assert not shown or _shown_problems(root) in allowed, (*point, state)
+        if state != UNRECORDED and self.verb not in OWN and (shown or self.verb not in RESUMED):
             self._is_taken_back(self._copy(root, "undone"))
         self._is_repaired(root)
         self._goes_on(root, done=state in (DONE, UNRECORDED))
@@ -172,6 +215,11 @@ class Act:
         if self._new_entries(store) or self.verb in OWN:
             return DONE if files == self._after else IN_PART
         return UNRECORDED if files == self._after and self.verb in _AT_ONCE else ""
+
+    def _ended(self, root: Path) -> str:
+        """Return the state, by the journal of actions where the verb changes nothing else."""
+        state = self._state(root)
+        return DONE if state == UNDONE and self._new_entries(Store(root)) else state
 
     def _new_entries(self, store: Store) -> list[JournalEntry]:
         mine = journal.in_effect(store.layout, lambda action: action.by == "ana")

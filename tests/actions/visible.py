@@ -12,7 +12,7 @@ View = dict[tuple[str, str], object]
 STAMPS = {"updated_at", "updated_by"}
 _NOT_SEEN = (
     "index/", "locks/", "blocks/texts", "accepted/definitions", "work/retired", "tasks/", "evolved/version",
-    "memory/cleanups/", "evals/versions/",
+    "memory/cleanups/", "evals/versions/", "quarantine/",
 )  # fmt: skip
 _DECISIONS = "changes/decisions.json"  # of a task: what an operator said to what it changed
 _GROWS = {
@@ -51,7 +51,10 @@ def _newest(name: str, data: bytes) -> dict[str, object]:
     for line in data.splitlines():
         if not line.strip():
             continue
-        record = json.loads(line)
+        try:
+            record = json.loads(line)
+        except ValueError:  # torn or blank
+            continue
         key = str(record.get("id") or "|".join(str(record.get(name)) for name in _KEYS))
         newest.pop(key, None)
         gone = (record.get("metadata") or {}).get("status") == "deleted" or "withdrawn" in (

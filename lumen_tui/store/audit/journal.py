@@ -99,20 +99,20 @@ class Transaction:
     """A context in which one action is announced before its first write; its end is recorded with the block.
 
     An error from the block means that nothing of it remains: a block that writes more than once puts the first back, or
-    says that it is `partly_done`.
+    says that it is `partly_done`. The end of an action without changes is synced, as nothing else tells that it was done.
     """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._lines = b""
-        self._partly = False
+        self._partly = self._tells = False
 
     def announce(self, action: Action) -> None:
         """Record what is about to be done. StoreError where that cannot be written: nothing may be done then."""
         if not self._lines:
             lines = begun_lines(action)
             files.append(self._layout.actions, lines)
-            self._lines = lines
+            self._lines, self._tells = lines, bool(action.changes)
 
     def drop(self) -> None:
         """Record that the action did not happen."""
@@ -128,7 +128,7 @@ class Transaction:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._lines and (kind is None or (issubclass(kind, Exception) and not self._partly)):
-            record_end(self._layout, self._lines, Stage.DROPPED if kind else Stage.DONE)
+            record_end(self._layout, self._lines, Stage.DROPPED if kind else Stage.DONE, durable=not self._tells)
 
 
 @contextmanager
@@ -139,10 +139,10 @@ def carrying_out(layout: Layout, action: Action) -> Iterator[None]:
         yield
 
 
-def record_end(layout: Layout, lines: bytes, stage: str) -> None:
+def record_end(layout: Layout, lines: bytes, stage: str, *, durable: bool = False) -> None:
     """Record how the action that began with these lines ended. On a full disk it stays open for the doctor."""
     with contextlib.suppress(files.StoreError):
-        files.append(layout.actions, raw_json.end_line(lines, stage), durable=False)
+        files.append(layout.actions, raw_json.end_line(lines, stage), durable=durable)
 
 
 def actions(layout: Layout) -> Iterator[Action]:

@@ -1,10 +1,11 @@
 """A room with many keys and an engine with many beats: what they hold must not grow.
 
-    python tests/tui/leaving/soak.py [TIMES [room|engine]]
+    python tests/tui/leaving/soak.py [TIMES [room|engine|day]]
 
 A read-only room in a pseudo-terminal on a folder with content, and an engine on a clock that is moved on: TIMES keys
-and TIMES beats (10,000). Prints a table of their memory and open files; the exit code is 0 where neither grew by more
-than 1 MiB behind the first fifth, and no file was left open.
+and TIMES beats (10,000). `day`, only where it is asked for, is a day of TIMES beats with ten new signals before each.
+Prints a table of their memory and open files; the exit code is 0 where neither grew by more than 1 MiB behind the first
+fifth, and no file was left open.
 """
 
 from __future__ import annotations
@@ -31,10 +32,15 @@ from pathlib import Path
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.engine import Engine
+from lumen_tui.model.records import Signal
+from lumen_tui.model.times import DAY, iso
+from lumen_tui.storage import files
+from lumen_tui.storage.journal import encode
 from lumen_tui.storage.store import Store
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
-from lumen_clock import MovedClock
+import lumen_disk
+from lumen_clock import HandClock, MovedClock
 from lumen_filled import fill
 from lumen_folder import StateFolder
 
@@ -43,6 +49,7 @@ LIMIT = 1024  # KiB by which the memory may grow behind the warm-up
 FIRST = 5  # a fifth is warm-up: caches of a fixed size fill, modules are loaded
 NEWS, DENSE = 100, 20  # beats from one round of news to the next, and in the warm-up
 _BETWEEN = 900.0  # seconds between two beats
+SIGNALS, _MORNING = 10, 1_800_000_000.0  # signals before each beat of a day, and when it begins
 PROGRAM = [sys.executable, "-m", "lumen_tui"]
 ESC = "\x1b"
 # Panes and rows, every list and screen that opens from them, with what is typed into it; each ends in the room.
@@ -179,10 +186,36 @@ async def at_rest(engine: Engine) -> None:
     await engine.learning.settled()
 
 
+async def day(root: Path, times: int) -> None:
+    """In a process of its own: a day of so many beats, with ten signals before each."""
+    lumen_disk.never_wait()
+    clock = HandClock(_MORNING)
+    engine = Engine.open(root, clock)
+    for count in range(times + 1):
+        at = iso(clock.now())
+        lines = [encode(Signal(f"sig-{count:09}{number:04}", f"beat {count}", at)) for number in range(SIGNALS)]
+        files.append(engine.store.layout.signals, b"".join(lines))
+        engine.beat(clock.now())
+        clock.wall += DAY / times
+        if count % (times // SAMPLES) == 0:
+            say(str(count))
+            sys.stdin.readline()
+    engine.close("done")
+
+
 def soak_engine(root: Path, times: int) -> Iterator[Sample]:
     """Let an engine beat, and look at it now and then."""
+    return _sampled("--beats", root, times)
+
+
+def soak_day(root: Path, times: int) -> Iterator[Sample]:
+    """Let an engine live a day, and look at it now and then."""
+    return _sampled("--day", root, times)
+
+
+def _sampled(which: str, root: Path, times: int) -> Iterator[Sample]:
     root.mkdir(mode=0o700)
-    words, began = [sys.executable, __file__, "--beats", str(root), str(times)], time.monotonic()
+    words, began = [sys.executable, __file__, which, str(root), str(times)], time.monotonic()
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin and child.stdout
         for line in child.stdout:
@@ -214,17 +247,17 @@ def say(text: str) -> None:
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["--beats"]:
-        asyncio.run(beats(Path(sys.argv[2]), int(sys.argv[3])))
+    if inner := {"--beats": beats, "--day": day}.get(sys.argv[1] if sys.argv[1:] else ""):
+        asyncio.run(inner(Path(sys.argv[2]), int(sys.argv[3])))
         return 0
     times, only = int(sys.argv[1]) if sys.argv[1:] else TIMES, sys.argv[2:]
     soaks: dict[str, tuple[str, Callable[[Path, int], Iterator[Sample]]]] = {
-        "room": ("keys", soak_room), "engine": ("beats", soak_engine),
+        "room": ("keys", soak_room), "engine": ("beats", soak_engine), "day": ("beats", soak_day),
     }  # fmt: skip
     folder, held = Path(tempfile.mkdtemp(prefix="lumen-soak-")), True
     try:
         for name, (what, soak) in soaks.items():
-            if not only or name in only:
+            if name in (only or ("room", "engine")):
                 held &= told(what, soak(folder / name, times), times)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

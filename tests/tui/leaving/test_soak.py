@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import lumen_sweeps
 import pytest
 from lumen_clock import MovedClock
 from lumen_robot import until
@@ -30,6 +31,7 @@ from lumen_tui.tui.app import LumenApp
 _PROGRAM = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
 _NAMED = {"\x1b": "escape", "\r": "enter", "\t": "tab"}
 DEADLINE = 30.0
+BEATS = 100_000 if lumen_sweeps.FULL else 400
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +94,18 @@ async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypat
     finally:
         await engine.supervisor.wait_for_endings()
         engine.close("done")
+
+
+@pytest.mark.fault("R15", "a simulated day, ten signals before each beat: memory and descriptors", attempts=BEATS)
+@pytest.mark.sweep
+def test_an_engine_does_not_grow_in_a_day_of_beats_and_signals(soak, tmp_path):
+    warm = max(BEATS // soak.FIRST, 200)
+    taken = [one for one in soak.soak_day(tmp_path / "state", BEATS) if one.count >= warm]
+    assert taken[-1].count == BEATS
+    assert taken[-1].rss - taken[0].rss < soak.LIMIT, taken
+    assert taken[-1].files <= taken[0].files, taken
+    signals = (tmp_path / "state" / "memory" / "signals.jsonl").read_bytes()
+    assert signals.count(b"\n") == soak.SIGNALS * (BEATS + 1)
 
 
 @pytest.mark.fault("R15", "news to an engine and screens of a room, round after round: memory and descriptors")
