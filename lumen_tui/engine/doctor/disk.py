@@ -34,7 +34,7 @@ from lumen_tui.model.transitions import Transition
 from lumen_tui.model.trials import EvolutionCandidate, Promotion, TrialReport
 from lumen_tui.storage import directories, files, integrity, repair
 from lumen_tui.storage.journal import Journal
-from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.layout import FOLDERS, Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.storage.repair import Damaged, Judge
 from lumen_tui.store.evolution import suites
@@ -113,6 +113,8 @@ def kinds(layout: Layout) -> dict[Path, Kind]:
         layout.touches: Touch,
         layout.actions: Action,
         layout.events: EngineEvent,
+        layout.earlier_events: EngineEvent,
+        layout.hook_events: _AnyRecord,
         layout.commands: Command,
         layout.command_receipts: CommandReceipt,
         layout.personnel: _AnyRecord,
@@ -160,6 +162,27 @@ def lines(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
             yield from _damaged(layout, path, name, judge(kind), now, fix)
         except files.StoreError as error:
             yield DoctorFinding("journals", name, str(error))
+
+
+def records(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
+    """Report files of one record that are no JSON; no repair knows what stood in them."""
+    for path in _records(layout):
+        try:
+            msgspec.json.decode(files.read(path) or b"")
+        except FileNotFoundError:
+            continue
+        except (*UNDECODABLE, files.StoreError, OSError) as error:
+            hint = "put it back from a backup, or move it away: then it counts as one that was never written"
+            yield DoctorFinding("records", str(path.relative_to(layout.root)), one_line(str(error), 160), hint)
+
+
+def _records(layout: Layout) -> Iterator[Path]:
+    """Yield the files that verbs and engines replace as a whole, but for those at which other checks look."""
+    by_hand = {layout.kill, layout.pause}  # that they are there is what counts
+    elsewhere = {layout.schema, layout.heartbeat}
+    for folder in ("", *FOLDERS):
+        if folder not in ("index", "sessions", "tasks", "trees"):
+            yield from sorted({*(layout.root / folder).glob("[!.]*.json")} - by_hand - elsewhere)
 
 
 def _torn(path: Path, name: str, fix: bool) -> Iterator[DoctorFinding]:

@@ -233,6 +233,7 @@ CHECKS: dict[str, Check] = {
     "modes, links and owners": disk.modes,
     "leftovers": disk.leftovers,
     "journals": disk.lines,
+    "records": disk.records,
     "legacy records": disk.legacy,
     "receipts": disk.orphaned,
     "unfinished actions": unfinished,

@@ -99,7 +99,8 @@ class Transaction:
     """A context in which one action is announced before its first write; its end is recorded with the block.
 
     An error from the block means that nothing of it remains: a block that writes more than once puts the first back, or
-    says that it is `partly_done`. The end of an action without changes is synced, as nothing else tells that it was done.
+    says that it is `partly_done`. The end is synced where nothing else tells that it was done: of an action without
+    changes, of an undo and of a redo.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -112,7 +113,7 @@ class Transaction:
         if not self._lines:
             lines = begun_lines(action)
             files.append(self._layout.actions, lines)
-            self._lines, self._tells = lines, bool(action.changes)
+            self._lines, self._tells = lines, bool(action.changes and not (action.undoes or action.redoes))
 
     def drop(self) -> None:
         """Record that the action did not happen."""
