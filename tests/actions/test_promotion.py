@@ -15,8 +15,9 @@ from lumen_tui.model.evolution import Trust
 from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
 from lumen_tui.model.roles import ToolRule
 from lumen_tui.model.trials import EvolutionCandidate, TrialReport, candidate_id
+from lumen_tui.queries.ab_results import ab_result
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.evolution import candidates, champions
+from lumen_tui.store.evolution import candidates, champions, evolved_skills
 from lumen_tui.store.evolution.evolved import read_constitution
 from tests.actions.conftest import ActionsFolder
 
@@ -109,3 +110,40 @@ def test_a_report_that_somebody_wrote_does_not_open_the_gate(tmp_path: Path) -> 
     with pytest.raises(ActionError, match="nothing was promoted"):
         desk.do("evolution.rollback")
     assert in_force(layout) == (b"", [])
+
+
+SKILL = EvolvedEdit("builder", EditKind.SKILL, text="How it is released.\nRun make release.", name="releasing")
+ORDER = EvolvedEdit("", EditKind.ORDER, text="Open discoveries")
+
+
+@pytest.mark.parametrize(("edit", "verb"), [(SKILL, "evolution.promote"), (ORDER, "evolution.take")])
+def test_what_hangs_on_the_pointer_follows_it_wherever_it_was_killed(
+    tmp_path: Path, edit: EvolvedEdit, verb: str
+) -> None:
+    first = folder_at(tmp_path / "first")
+    name = candidate_id(edit)
+    made = EvolutionCandidate(name, "2026-11-20T10:00:00Z", "ana", edit, "w", trust=Trust.PERSON)
+    candidates.write(first.layout, [made])
+    candidates.report(first.layout, passed(first.layout, edit))
+    first.do("evolution.split", candidate=NAME)
+    call = 0
+    killed = True
+    while killed:
+        root = tmp_path / f"{call}"
+        shutil.copytree(first.store.root, root)
+        desk = ActionsFolder(root)
+        killed = lumen_kills.killed_before(call, root, lambda desk=desk: desk.do(verb, candidate=name))
+        evolved_skills.settle(desk.layout)  # as whoever looks for skills does
+        pointer, steps = in_force(desk.layout)
+        file = desk.layout.evolved_skills / "releasing" / "SKILL.md"
+        assert file.exists() is (bool(pointer) and edit.kind is EditKind.SKILL), call
+        assert bool(steps) is bool(pointer)
+        result = ab_result(desk.layout, desk.now)
+        assert result is not None
+        assert bool(result.test.ended) is bool(pointer), call
+        if pointer:
+            desk.do("evolution.rollback")
+            assert not file.exists()
+            assert in_force(desk.layout)[0] == b""
+        call += 1
+    assert call >= 4

@@ -31,11 +31,16 @@ def owner_of(layout: Layout, name: str) -> str:
     try:
         data = files.read(folder / FILE, _MOST)
         if data is None:
-            return "" if not os.listdir(folder) else "person"
+            return "person" if any(not _is_left(name) for name in os.listdir(folder)) else ""
         metadata = table(data.decode().split("---")[1]).get("metadata")
     except (BadDocument, files.StoreError, OSError, UnicodeDecodeError, IndexError):
         return "person"
     return EVOLUTION if isinstance(metadata, dict) and metadata.get("owner") == EVOLUTION else "person"
+
+
+def _is_left(name: str) -> bool:
+    """Return whether an entry is what a kill left of a write."""
+    return name.startswith(".") and name.endswith(".tmp")
 
 
 def refusal(layout: Layout, name: str) -> str:
@@ -74,8 +79,9 @@ def _differing(layout: Layout, version: EvolvedVersion) -> dict[str, _Files]:
 
 def _present(layout: Layout, name: str) -> dict[str, bytes]:
     folder = layout.evolved_skills / name
-    paths = [path for path in folder.rglob("*") if path.is_file() or path.is_symlink()]
-    return {str(path.relative_to(folder)): b"" if path.is_symlink() else path.read_bytes() for path in paths}
+    paths = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    plain = {path for path in paths if path.is_file() and not path.is_symlink()}  # a pipe is never opened
+    return {str(path.relative_to(folder)): path.read_bytes() if path in plain else b"" for path in paths}
 
 
 def _files_of(version: EvolvedVersion) -> dict[str, dict[str, bytes]]:
