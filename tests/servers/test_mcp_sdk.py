@@ -101,7 +101,7 @@ async def test_an_approval_is_answered_by_a_tool_once(state: Served, mode: str, 
 def asking(tmp_path: Path) -> Iterator[AskingFolder]:
     """A folder with an engine, and a worker that makes one call which asks first."""
     folder = AskingFolder(tmp_path / "state")
-    folder.calls(f"touch {tmp_path / 'mark'}")
+    folder.calls(f"touch {folder.project / 'mark'}")
     folder.start()
     yield folder
     folder.close()
@@ -109,7 +109,7 @@ def asking(tmp_path: Path) -> Iterator[AskingFolder]:
 
 @pytest.mark.parametrize(("pipes", "mode"), [(False, "legacy"), (False, "auto"), (True, "auto")])
 async def test_its_user_answers_the_call_of_a_task_that_it_waits_for(
-    asking: AskingFolder, tmp_path: Path, pipes: bool, mode: str
+    asking: AskingFolder, pipes: bool, mode: str
 ) -> None:
     shown: list[str] = []
 
@@ -132,5 +132,5 @@ async def test_its_user_answers_the_call_of_a_task_that_it_waits_for(
         result = await client.call_tool("run_task", {"objective": OBJECTIVE, "role": "builder"})
     assert not result.is_error and result.content[0].text.strip() == "It is done."
     (message,) = shown
-    assert f"touch {tmp_path / 'mark'}" in message
-    assert (tmp_path / "mark").exists()
+    assert f"touch {asking.project / 'mark'}" in message
+    assert (asking.project / "mark").exists()

@@ -22,12 +22,14 @@ _CONFIG = '[heartbeat]\nsettle_seconds = 0.1\n[workers]\nlimit = 8\nretries = 0\
 
 
 class AskingFolder(StateFolder):
-    """The folder. `start` runs an engine on it, `close` ends all that runs; `ana` is the operator."""
+    """The folder. `start` runs an engine on it, `close` ends all that runs; workers may write to `project`."""
 
     def __init__(self, root: Path, settings: str = "") -> None:
         super().__init__(root, SystemClock())
         self.layout.create()
-        self.layout.config.write_text(f"{_CONFIG}{settings}")
+        self.project = root.parent / "project"
+        self.project.mkdir()
+        self.layout.config.write_text(f'{_CONFIG}[sandbox]\nwritable = ["{self.project}"]\n{settings}')
         self.layout.config.chmod(0o600)
         self.layout.role("builder").write_text(asking_role("shell", "write_result"))
         self.model = ApiServer()
