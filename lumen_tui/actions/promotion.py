@@ -52,7 +52,9 @@ def propose(store: Store, request: ProposeCandidate, *, by: str, now: float) -> 
 
 
 def _edit_of(layout: Layout, request: ProposeCandidate) -> EvolvedEdit:
-    kind = EditKind(request.kind) if request.kind else EditKind.RULE if request.rule else EditKind.PROMPT
+    kind = EditKind.RULE if request.rule else EditKind.PROMPT
+    if request.kind:
+        kind = EditKind(request.kind)
     role = checks.role_name(layout, request.role) if kind in OF_ROLE else request.role
     whole = kind in (EditKind.SKILL, EditKind.SCRIPT)
     text = request.text.strip() if whole else " ".join(request.text.split())

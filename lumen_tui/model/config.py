@@ -352,6 +352,7 @@ class EvolutionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, Meta(ge=0.1, le=600)] = 2.0  # of work in one beat
     extractor: Literal["offline", "model"] = "offline"  # model: the tier haiku reads along, within the budget
     judge: Literal["rules", "model"] = "rules"  # model: the tier haiku sees what the rules let pass, and can object
+    proposer: Literal["offline", "model"] = "offline"  # model: the tier haiku proposes paragraphs of prompts as well
     sleep: bool = False  # propose what memory and cases ask for while nothing waits
     versions: Literal["auto", "git", "copies"] = "auto"  # auto: git where there is one
     claude_md: str = ""  # a file; empty: CLAUDE.md in the state folder

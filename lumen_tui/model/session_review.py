@@ -65,6 +65,32 @@ class ShorteningResult(Struct, frozen=True):
     tokens: int = 0
 
 
+class ProposingRequest(Struct, frozen=True):
+    """What a role is told, and how its tasks went: in fixed words, none of them a worker's."""
+
+    root: str
+    role: str
+    prompt: str
+    moments: tuple[str, ...]
+
+
+class ProposedParagraph(Struct, frozen=True):
+    """One paragraph for the end of the prompt, and why it should help."""
+
+    text: str
+    why: str
+
+
+class ProposingResult(Struct, frozen=True):
+    """What a model would add; `problem` says why there is nothing."""
+
+    proposed: tuple[ProposedParagraph, ...] = ()
+    problem: str = ""
+    brain: str = ""
+    usd: float = 0.0
+    tokens: int = 0
+
+
 MOST_CASES = 40  # candidates that one call is shown
 MOST_STANDING = 3000  # characters of a file of evolved/: the newest lines
 MOST_CONSTITUTION = 20_000  # characters: as much as can be approved

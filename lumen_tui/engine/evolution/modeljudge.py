@@ -25,6 +25,7 @@ from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import ExtractionState, Observation, SessionReport
 from lumen_tui.model.session_review import (
     MOST_CASES,
+    ProposingResult,
     ReadingResult,
     ReviewCase,
     ReviewRequest,
@@ -40,11 +41,11 @@ from lumen_tui.store.settings.config import load_config
 
 _PATIENCE = 180.0  # seconds for one answer
 _LOOK = 0.1
-_T = TypeVar("_T", ReadingResult, ReviewResult, ShorteningResult)
+_T = TypeVar("_T", ReadingResult, ReviewResult, ShorteningResult, ProposingResult)
 
 
 def ask_process(job: str, config: Config, order: msgspec.Struct, kind: type[_T], over: Callable[[], bool]) -> _T:
-    """Have a worker process `read`, `judge` or `shorten` an order; return its answer.
+    """Have a worker process `read`, `judge`, `shorten` or `propose` by an order; return its answer.
 
     The `problem` of one that is none says why. `over` ends it.
     """

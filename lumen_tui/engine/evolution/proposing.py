@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from lumen_tui.engine.evolution import modelproposer
 from lumen_tui.engine.evolution.casemaking import surroundings
 from lumen_tui.engine.evolution.recall import RecallRuns
 from lumen_tui.model import times
@@ -26,6 +27,7 @@ from lumen_tui.model.trials import EvolutionCandidate, candidate_id, fault
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import champions
 from lumen_tui.store.evolution.suites import SuiteReader
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged
 from lumen_tui.worker.replay.run import NotReplayable
@@ -85,12 +87,29 @@ def propose(store: Store, suite: str, now: float, stopped: Callable[[], bool]) -
             *_failing(role, moments),
         )
     ]
+    if load_config(store.layout)[0].evolution.proposer == "model":
+        made += modelproposer.proposed(store, {role: _told(moments) for role, moments in by_role.items()}, now, stopped)
     searches = [case for case in cases if case.expect is Expectation.FIND]
     made += [
         EvolutionCandidate(candidate_id(edit), times.iso(now), "evolution", edit, why, aims, Trust.AGENT, suite)
         for edit, why, aims in _weighed(store, searches, now, stopped)
     ]
     return [candidate for candidate in made if not fault(candidate)][:_MOST]
+
+
+def _told(moments: list[_Moment]) -> list[str]:
+    """Return how the attempts of a role went, in fixed words; none where no claim was false."""
+    ends = [moment for moment in moments if moment.case.step == 0]
+    if sum(moment.case.expect is Expectation.HOLD for moment in ends) < _LEAST:
+        return []
+    return [_told_of(moment) for moment in ends]
+
+
+def _told_of(moment: _Moment) -> str:
+    verdict = "disproved" if moment.case.expect is Expectation.HOLD else "proved"
+    known = frozenset(ALL_TOOLS)  # any other name is a word of whoever called it
+    used, failed = (", ".join(sorted(names & known)) or "none" for names in (moment.used, moment.failed_first))
+    return f"claim {verdict} after {moment.steps} calls; tools used: {used}; failed at their first call: {failed}"
 
 
 def _judged(store: Store, task: str, stopped: Callable[[], bool]) -> Rejudged | None:

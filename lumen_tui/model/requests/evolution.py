@@ -67,7 +67,7 @@ class ProposeCandidate(Request, tag="evolution.propose", frozen=True, kw_only=Tr
     text: Annotated[str, Arg("a paragraph for the end of its prompt, or what a skill, script or order says")] = ""
     kind: Annotated[
         Literal["", "setting", "skill", "script", "weight", "order", "playbook"],
-        Arg("what else is changed", metavar="KIND"),
+        Arg("what else is changed", choices=("setting", "skill", "script", "weight", "order", "playbook")),
     ] = ""
     name: Annotated[str, Arg("of the setting, skill, script, weight or word of a playbook")] = ""
     value: Annotated[float | None, Arg("of a setting or weight", metavar="N")] = None

@@ -19,10 +19,15 @@ _SHOWN = 20  # candidates
 
 
 class ProposeChangeArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    role: Annotated[str, Meta(min_length=1, max_length=64, description="a shipped role, such as builder")]
+    role: Annotated[str, Meta(max_length=64, description="a shipped role, such as builder; empty for a weight")]
     why: Annotated[str, Meta(min_length=1, max_length=300, description="which tasks went wrong, and how it helps")]
     text: Annotated[
-        str, Meta(max_length=600, description="a paragraph for the end of its prompt; leave it out for a rule")
+        str,
+        Meta(
+            max_length=6_000,
+            description="a paragraph for the end of its prompt (600 at most; leave it out for a rule), or of a skill "
+            "its description in the first line, then what it says",
+        ),
     ] = ""
     rule: Annotated[
         Literal["", "required_before_exit", "requires_approval", "deny", "max_count", "constrain_child"],
@@ -34,6 +39,15 @@ class ProposeChangeArguments(Struct, frozen=True, omit_defaults=True, forbid_unk
     then: Annotated[
         tuple[str, ...], Meta(max_length=40, description="of constrain_child: the tools that may follow")
     ] = ()
+
+    kind: Annotated[
+        Literal["", "setting", "skill", "weight"],
+        Meta(description="what else is changed: a limit of the role, a skill for it, a weight of the search"),
+    ] = ""
+    name: Annotated[
+        str, Meta(max_length=64, description="of a setting (max_steps), skill or weight (importance, recency, …)")
+    ] = ""
+    value: Annotated[float | None, Meta(description="of a setting or weight")] = None
 
 
 class ReadTrialsArguments(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -55,10 +69,18 @@ def propose_change(context: Context, arguments: ProposeChangeArguments) -> ToolR
             count=arguments.count,
             then=arguments.then,
             text=context.clean(arguments.text),
+            kind=arguments.kind,
+            name=arguments.name,
+            value=arguments.value,
         )
 
-    text = f"{arguments.role}: {arguments.text or f'{arguments.rule} {arguments.tool}'}"
+    text = f"{arguments.role}: {_words(arguments)}"
     return carry_out(context, PROPOSAL, arguments, text, ask)
+
+
+def _words(arguments: ProposeChangeArguments) -> str:
+    named = f"{arguments.kind} {arguments.name}" if arguments.kind else ""
+    return named or arguments.text or f"{arguments.rule} {arguments.tool}"
 
 
 def read_trials(context: Context, arguments: ReadTrialsArguments) -> ToolResult:
@@ -86,12 +108,13 @@ def _lines(row: TriedCandidate, *, whole: bool) -> list[str]:
 
 PROPOSE_CHANGE = Tool(
     "propose_change",
-    "Propose one rule on the tools of a shipped role, or one paragraph for its prompt, where recorded tasks show the "
-    "same fault more than once. The engine tries it on recorded work against what is in force, while nothing waits; "
+    "Propose one rule on the tools of a shipped role, one paragraph for its prompt, a lower limit, a skill for it, or "
+    "a weight of the search, where recorded tasks show the same fault more than once. The engine tries it on recorded "
+    "work against what is in force, while nothing waits; "
     "read_trials says what came of it. Whether it comes into force a person decides.",
     ProposeChangeArguments,
     propose_change,
-    lambda a: f"propose a change of {a.role}: {a.text or f'{a.rule} {a.tool}'}",
+    lambda a: f"propose a change of {a.role}: {_words(a)}",
     request=ProposeCandidate,
     effect=Effect.NONE,
 )

@@ -719,7 +719,7 @@ complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l pattern -d 'commands
 complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l count -d 'calls that a rule max_count allows'
 complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l then -d 'tools that a rule constrain_child allows, with commas between them'
 complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l text -d 'a paragraph for the end of its prompt, or what a skill, script or order says'
-complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l kind -d 'what else is changed'
+complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l kind -x -a 'setting skill script weight order playbook' -d 'what else is changed'
 complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l name -d 'of the setting, skill, script, weight or word of a playbook'
 complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l value -d 'of a setting or weight'
 complete -c lumen-tui -n '__lumen_tui_in evolve propose' -l json -d 'one JSON document'
