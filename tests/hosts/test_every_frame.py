@@ -109,20 +109,41 @@ def wired(trial: Trial) -> WiredFleet:
     return trial.fleet
 
 
-def tried(words: str, *names: str) -> list[Any]:
-    """Return a point for each name, with its line of the table of faults."""
-    return [pytest.param(name, id=name, marks=pytest.mark.fault("R10", words.format(name))) for name in names]
-
-
-VICTIMS = tried(
-    "three hosts: {} killed at each frame of a task of twelve steps",
-    "engine",
-    "proxy",
-    "scheduler",
-    "Dask worker",
-    "remote worker",
-    "engine, proxy, scheduler and Dask worker",
-)
+VICTIMS = [
+    pytest.param(
+        "engine",
+        id="engine",
+        marks=pytest.mark.fault("R10", "three hosts: engine killed at each frame of a task of twelve steps"),
+    ),
+    pytest.param(
+        "proxy",
+        id="proxy",
+        marks=pytest.mark.fault("R10", "three hosts: proxy killed at each frame of a task of twelve steps"),
+    ),
+    pytest.param(
+        "scheduler",
+        id="scheduler",
+        marks=pytest.mark.fault("R10", "three hosts: scheduler killed at each frame of a task of twelve steps"),
+    ),
+    pytest.param(
+        "Dask worker",
+        id="Dask worker",
+        marks=pytest.mark.fault("R10", "three hosts: Dask worker killed at each frame of a task of twelve steps"),
+    ),
+    pytest.param(
+        "remote worker",
+        id="remote worker",
+        marks=pytest.mark.fault("R10", "three hosts: remote worker killed at each frame of a task of twelve steps"),
+    ),
+    pytest.param(
+        "engine, proxy, scheduler and Dask worker",
+        id="engine, proxy, scheduler and Dask worker",
+        marks=pytest.mark.fault(
+            "R10",
+            "three hosts: engine, proxy, scheduler and Dask worker killed at each frame of a task of twelve steps",
+        ),
+    ),
+]
 
 
 @pytest.mark.long
@@ -134,35 +155,60 @@ def test_whatever_is_killed_at_any_frame_the_task_is_done_once(trial, victims, s
         trial.must_be_done_once(task_id, (1, 2) if victims == "remote worker" else (1,))
 
 
-LINKS = {
-    "slow: 150 to 250 ms each way": Fault(delay=0.15, jitter=0.1),
-    "out of order: one packet of two overtakes, some come twice": Fault(delay=0.001, jitter=0.03, twice=0.05),
-    "lossy: one packet of twenty is lost": Fault(lost=0.05),
-}
+LINKS = [
+    pytest.param(
+        Fault(delay=0.15, jitter=0.1),
+        id="slow",
+        marks=pytest.mark.fault("R10", "three hosts: a link that is slow: 150 to 250 ms each way"),
+    ),
+    pytest.param(
+        Fault(delay=0.001, jitter=0.03, twice=0.05),
+        id="out of order",
+        marks=pytest.mark.fault(
+            "R10", "three hosts: a link that is out of order: one packet of two overtakes, some come twice"
+        ),
+    ),
+    pytest.param(
+        Fault(lost=0.05),
+        id="lossy",
+        marks=pytest.mark.fault("R10", "three hosts: a link that is lossy: one packet of twenty is lost"),
+    ),
+]
 
 
 @pytest.mark.long
 @pytest.mark.sweep(most=1)
-@pytest.mark.parametrize("how", tried("three hosts: a link that is {}", *LINKS))
+@pytest.mark.parametrize("how", LINKS)
 def test_over_a_bad_link_the_task_is_done_once(trial, wired, how, sampled):
     for _ in sampled(list(range(20)), 2):
-        with wired.wire.suffering(wired.addresses["engine"], LINKS[how]):
+        with wired.wire.suffering(wired.addresses["engine"], how):
             trial.must_be_done_once(trial.task(lambda *_: None, 0))
     carried = wired.wire.carried
-    assert carried.lost or carried.overtaken > 100 or "slow" in how, carried
+    assert how.delay > 0.1 or carried.lost or carried.overtaken > 100, carried
 
 
-CUTS = {"cut for a second at each frame": 1.0, "cut for 25 s, until connections break": 25.0}
+CUTS = [
+    pytest.param(
+        1.0,
+        id="cut for a second at each frame",
+        marks=pytest.mark.fault("R10", "three hosts: a link that is cut for a second at each frame"),
+    ),
+    pytest.param(
+        25.0,
+        id="cut for 25 s, until connections break",
+        marks=pytest.mark.fault("R10", "three hosts: a link that is cut for 25 s, until connections break"),
+    ),
+]
 
 
 @pytest.mark.long
 @pytest.mark.sweep(most=1)
-@pytest.mark.parametrize("how", tried("three hosts: a link that is {}", *CUTS))
-def test_over_a_link_that_is_cut_at_any_frame_the_task_is_done_once(trial, wired, how, sampled):
+@pytest.mark.parametrize("seconds", CUTS)
+def test_over_a_link_that_is_cut_at_any_frame_the_task_is_done_once(trial, wired, seconds, sampled):
     def cut(_: str, host: str) -> None:
         with wired.wire.suffering(wired.addresses[host], CUT):
-            time.sleep(CUTS[how])
+            time.sleep(seconds)
 
-    every = 1 if CUTS[how] < 2 else 10
+    every = 1 if seconds < 2 else 10
     for frame in sampled(list(range(1, trial.clean() + 1, every)), 2):
         trial.must_be_done_once(trial.task(cut, frame))

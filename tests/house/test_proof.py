@@ -13,7 +13,7 @@ DOCUMENTS = {"fault": "docs/reliability.md", "threat": "docs/security.md"}
 
 
 def _declared(root: Path, kind: str) -> set[tuple[str, str]]:
-    marks = re.compile(rf'mark\.{kind}\(\s*"([RS]\d+)", "([^"]+)"')
+    marks = re.compile(rf'mark\.{kind}\(\s*"([RS]\d+)",\s*"([^"]+)"')
     return {match for path in (root / "tests").rglob("test_*.py") for match in marks.findall(path.read_text())}
 
 
