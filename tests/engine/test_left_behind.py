@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import socket
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from lumen_program import lumen
 
 from lumen_tui.engine.doctor.examine import examine
+from lumen_tui.model.tasks import Exit
+from lumen_tui.model.times import iso
 from lumen_tui.storage.layout import FOLDERS
 from lumen_tui.storage.repair import OLD_SECONDS
+from lumen_tui.tools.sandbox import tiers
 
 ABANDONED = ".run.json.0123456789ab.tmp"
 
@@ -73,3 +79,17 @@ def test_the_doctor_finds_nothing_wrong_after_an_engine(tmp_path: Path, umask: i
 
     assert examine(Store(root), now=time.time()).left == []
     assert lumen(["--state", str(root), "doctor"], env=dict(os.environ), cwd=tmp_path).returncode == 0
+
+
+def test_the_doctor_calls_neither_a_test_of_the_sandbox_ill_nor_a_task_that_is_over(world) -> None:
+    lost, waiting = world.task(), world.task()
+    end = Exit(lost, "lost", iso(world.clock.now()), reason="killed too often")
+    (world.layout.task(lost) / "exit.json").write_bytes(msgspec.json.encode(end))
+    os.chmod(world.layout.task(lost) / "exit.json", 0o600)
+    probed = world.layout.index / tiers.FOLDER
+    probed.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener, contextlib.chdir(probed):  # a path of a socket is short
+        listener.bind("log")
+        report = examine(world.store, now=world.clock.now())
+    assert (report.left, [one for one in report.findings if one.check == "tasks"]) == ([], [])
+    assert world.status(waiting) == "queued"

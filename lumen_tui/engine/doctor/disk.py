@@ -45,6 +45,7 @@ from lumen_tui.store.signals.retention import read_signal
 from lumen_tui.store.tasks.task_records import has_worker
 from lumen_tui.tools.files.paths import OWN_FILES
 from lumen_tui.tools.isolation import shadows
+from lumen_tui.tools.sandbox import tiers
 
 PROBLEM, NOTE = "problem", "note"
 
@@ -294,12 +295,13 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
 
 
 def _everything(root: Path) -> Iterator[Path]:
-    """Yield every path but those that commands of tasks made in their own folders, or in shadows of these."""
+    """Yield every path but those that commands of tasks, or of the sandbox's test, made in folders of their own."""
     yield root
-    tasks, replays = str(root / "tasks"), str(root / "replays")
+    tasks, emptied = str(root / "tasks"), (str(root / "replays"), str(root / "index" / tiers.FOLDER))
     for folder, folders, names in os.walk(root):
-        if folder == replays:
+        if folder in emptied:
             folders.clear()
+            names.clear()
         for name in [*folders, *names]:
             yield Path(folder, name)
         if "spec.json" in names and OWN_FILES in folders and folder.startswith(tasks):

@@ -151,7 +151,7 @@ def tasks(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     yield from _as_findings("tasks", index.problems.values())
     driven = lease.is_held(layout)
     for view in index.live():
-        if view.status is Status.LOST:
+        if view.status is Status.LOST and not view.finished:
             hint = "the engine takes it up" if driven else "the next engine takes it up"
             yield DoctorFinding("tasks", f"tasks/{view.spec.id}", "its worker is gone and left no result", hint, NOTE)
 

@@ -64,7 +64,7 @@ MAIN = "deposit"  # a tool that only the main agent has
 WAITS = 1.0  # seconds for which somebody waits before the cap is raised
 OPEN_TASKS = 10  # that are waiting or running at once
 SHELLS = 2  # that give commands, one after the other
-PATIENCE = 120.0  # seconds for the rest to end once nothing is killed any more
+PATIENCE = 120.0  # seconds in which one of the rest must end once nothing is killed any more, however busy the machine
 
 
 class Hammer:
@@ -180,17 +180,23 @@ class Hammer:
         self.kills.update(room=self.rooms.kills, command=self.shells.kills)
         self.jobs |= self.shells.jobs
         self.made += self.shells.jobs.values()
-        ends = time.monotonic() + PATIENCE
-        while any(self.exit_of(task_id) is None for task_id in self.made) or self.uncollected() or self.left_open():
+        ends, before = time.monotonic() + PATIENCE, -1
+        while (left := self.not_over()) and time.monotonic() < ends:
             self.keep_engine()
             self.raise_cap()
-            if time.monotonic() > ends:
-                return
+            if left != before:
+                ends, before = time.monotonic() + PATIENCE, left
             time.sleep(0.1)
         for pid in self.engines():
             os.kill(pid, signal.SIGTERM)
+        ends = time.monotonic() + PATIENCE
         while lease.is_held(self.layout) and time.monotonic() < ends:
             time.sleep(0.05)
+
+    def not_over(self) -> int:
+        """How many tasks have not ended, and what else is to come."""
+        open_tasks = sum(self.exit_of(task_id) is None for task_id in self.made)
+        return open_tasks + self.uncollected() + self.left_open()
 
     def folders(self, task_id: str) -> list[Path]:
         live = self.layout.tasks / task_id
