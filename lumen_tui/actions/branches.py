@@ -18,6 +18,7 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids
 from lumen_tui.model.changelist import Decision, FileChange, hunks_of, merge, unified
 from lumen_tui.model.fences import fence
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.changes import CommitChanges, GiveConflicts, PushBranch
 from lumen_tui.model.requests.tasks import NewTask
@@ -34,9 +35,9 @@ _SECONDS = 60.0
 _PUSH_SECONDS = 300.0
 _LARGE_SECONDS = 300.0
 _MOST_SHOWN = 12_000  # characters of one side that a worker is shown
-_BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
-_URL = re.compile(r"(?:https://|ssh://)[^\s]+|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s]+")
-_OWNER = re.compile(r"[:/](?P<name>[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+?)(?:\.git)?/?$")
+_BRANCH = lazy_re(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}")
+_URL = lazy_re(r"(?:https://|ssh://)[^\s]+|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s]+")
+_OWNER = lazy_re(r"[:/](?P<name>[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+?)(?:\.git)?/?$")
 
 
 def commit(store: Store, request: CommitChanges, *, by: str, now: float) -> Done:

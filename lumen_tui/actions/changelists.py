@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids
 from lumen_tui.model.changelist import MARK, ChangeList, Conflict, Decision, Decisions, FileChange, FileSide, merge
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.changes import AcceptChanges, DropChanges, WriteChange
 from lumen_tui.model.text import one_line
@@ -27,7 +27,7 @@ from lumen_tui.tools.isolation import placing, records
 from lumen_tui.tools.isolation.placing import Unplaceable
 
 KIND = "changed-file"  # of a change
-_HUNKS = re.compile(r"(?P<path>.+):(?P<numbers>\d+(?:,\d+)*)")
+_HUNKS = lazy_re(r"(?P<path>.+):(?P<numbers>\d+(?:,\d+)*)")
 _MOST_NAMED = 5
 
 

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from lumen_tui.model.patterns import lazy_re
+
 MARK = "# written by `lumen-tui service install`"
-_PLAIN = re.compile(r"[A-Za-z0-9@%+=:,./_-]+")
+_PLAIN = lazy_re(r"[A-Za-z0-9@%+=:,./_-]+")
 
 _TEMPLATE = """\
 {mark}; `lumen-tui service remove{option}` takes it away

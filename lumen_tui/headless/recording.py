@@ -18,17 +18,18 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model import times
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.storage.layout import Layout
 
 ARCHIVE = Path(__file__).with_name("recording.tar.xz")
 _ABOUT = "about.json"
-_TIME = re.compile(rb"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-_CLOCK = re.compile(rb'(?<="type":"clock","at":)\d{10}\.\d+')
-_ARCHIVED = re.compile(rb"tasks/archive/\d{4}/\d\d/([\w-]+)")
+_TIME = lazy_re(rb"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_CLOCK = lazy_re(rb'(?<="type":"clock","at":)\d{10}\.\d+')
+_ARCHIVED = lazy_re(rb"tasks/archive/\d{4}/\d\d/([\w-]+)")
 _OF_STORE = frozenset({".json", ".jsonl", ".md", ".toml"})
 # Whoever needs them makes them, as lock files: how far transcripts were read is by their inodes, which are others then.
 _DERIVED = ("state/index", "state/locks", "state/evolved/read.jsonl")
-_OVER = re.compile(r"state/tasks/archive/.*/steps\.jsonl")  # from which a task could go on
+_OVER = lazy_re(r"state/tasks/archive/.*/steps\.jsonl")  # from which a task could go on
 _TRANSCRIPTS, _NEWEST = "state/transcripts", 60  # the most of a recording, and seldom read: the last ones are kept
 _LEDGER = "spend"
 _TEXT = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}]

@@ -9,7 +9,6 @@ Everything in such a file is hostile. Nothing here is carried out, and what is s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -19,11 +18,12 @@ from lumen_tui.model.agentmessages import AfMessage, read_messages
 from lumen_tui.model.archive import KINDS
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.jsontext import text_of
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 
 MOST_BYTES = 64 * 1024 * 1024
 _MOST = {"block": 100, "message": 100_000, "passage": 100_000, "tool": 10_000, "agent": 1000, "file": 10_000}
-_OLD_VERSION = re.compile(r"0\.\d{1,4}(?:\.\d{1,4})?[a-z0-9.]{0,12}")
+_OLD_VERSION = lazy_re(r"0\.\d{1,4}(?:\.\d{1,4})?[a-z0-9.]{0,12}")
 _NO_PLACE = {
     "system": "system prompt",
     "llm_config": "model settings",

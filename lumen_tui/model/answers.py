@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from msgspec import Struct
 from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, call_hash, moving, whole_call
 from lumen_tui.model.digests import sha256
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.text import is_safe, one_line
 
@@ -23,7 +23,7 @@ TOKEN_BYTES = 24
 _SUMMARY = 200  # characters
 CODE_LETTERS = "abcdefghjkmnpqrstvwxyz23456789"  # none that is taken for another on a small screen
 CODE_GROUPS = 3  # of four: 58 bits, for a day at most
-_CODE = re.compile(rf"[{CODE_LETTERS}]{{4}}(-[{CODE_LETTERS}]{{4}}){{{CODE_GROUPS - 1}}}")
+_CODE = lazy_re(rf"[{CODE_LETTERS}]{{4}}(-[{CODE_LETTERS}]{{4}}){{{CODE_GROUPS - 1}}}")
 
 
 class Verdict(StrEnum):

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.runners import runs_files
 
 BY_TIME = "nobody"  # who decided where the time ran out
@@ -23,7 +24,7 @@ ROLE, TASK = "role", "task"  # how far a rule that "allow always" saves goes
 SCOPES = (ROLE, TASK)
 BROUGHT = "claude:"  # what tools begin with that Claude Code has of the operator's own set-up
 _WHOLE = {"shell": "command", "shell_start": "command", "web_fetch": "url"}  # tool -> the argument that says it all
-_JOINS = re.compile(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
+_JOINS = lazy_re(r"[;&|`$<>(){}\n\r\\]")  # what makes another command of the rest of a line
 
 
 class Approval(Struct, frozen=True, omit_defaults=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from lumen_tui.model.changelist import OpenList
 from lumen_tui.model.evolution import EvolutionView
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.loop import LoopState
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import Missing
 from lumen_tui.model.records import DiscoveryRow, Signal, Untriaged
@@ -25,8 +25,8 @@ from lumen_tui.model.text import one_line
 
 _ORDER = list(Need)
 _UNTIL = " until "
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+_DAY = lazy_re(r"\d{4}-\d\d-\d\d")
+_MOMENT = lazy_re(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _OBJECTIVE = 120  # characters
 PROPOSALS = "proposals-"  # before the session that asks
 CHANGES = "changes-"  # before the task whose change list is open

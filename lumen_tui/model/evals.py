@@ -19,6 +19,7 @@ from msgspec import Struct
 from lumen_tui.model import ids
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evolution import Trust
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import is_safe, one_line
 from lumen_tui.model.times import epoch
@@ -29,7 +30,7 @@ MOST_LINE = 4_000  # bytes of one line
 _MOST_WORDS = 300
 _TRAIN, _GATE = 40, 80  # per cent of work units up to which they are of each split
 _COUNTED = Trust.AGENT.rank  # cases of a lower trust are shown and decide nothing
-_NUMBER = re.compile(r"\d+")
+_NUMBER = lazy_re(r"\d+")
 
 
 class Split(StrEnum):

@@ -10,17 +10,19 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from lumen_tui.model.patterns import lazy_re
+
 SHORTEST, LONGEST = 8, 300  # characters of a sentence
 _MOST_TYPED = 1200  # characters of a message that a person types; what is longer was put together elsewhere
 _MOST_LINES = 12
 _RUN = 5  # words in a row that say that one text was taken from another
 
-_MARKUP = re.compile(
+_MARKUP = lazy_re(
     r"```|~~~|</?[a-z!][^>\n]{0,200}>|!?\[[^\]\n]{0,200}\]\(|&(?:#?\w{2,8});"
     r"|^[ \t]*(?:>|\#{1,6} |\|.*\||[-=_*]{3,}[ \t]*$)",
     re.I | re.M,
 )
-_OUTPUT = re.compile(
+_OUTPUT = lazy_re(
     r"""
     ^[ \t]*(?: [$%❯»] \s | @ | at \s \S+ \( | File \s " | Traceback | \d{4}-\d\d-\d\d | \[?\d\d:\d\d | [+-]{3} \s
         | [{\[|<] | \# | (?:error|warning|info|debug|fatal|npm|usage|note)\b[:\s\[] | \S+:\d+(?::\d+)?:? )
@@ -29,7 +31,7 @@ _OUTPUT = re.compile(
     """,
     re.M | re.X | re.I,
 )
-_MAIL = re.compile(
+_MAIL = lazy_re(
     r"""
     ^[ \t]*(?: (?:from|to|cc|subject|date|sent|reply-to) [ \t]* : | fwd?: | re: | -{2,} [ \t]* (?:original|forwarded)
         | begin \s forwarded | on \s .{5,80} \s wrote: | sent \s from \s my
@@ -39,10 +41,10 @@ _MAIL = re.compile(
     """,
     re.I | re.M | re.X,
 )
-_QUOTED = re.compile(r"[“”„«»‹›]|\"[^\"\n]*\s[^\"\n]*\"|(?<!\w)'[^'\n]{12,}'(?!\w)|(?<!\w)`[^`\n]{81,}`")
+_QUOTED = lazy_re(r"[“”„«»‹›]|\"[^\"\n]*\s[^\"\n]*\"|(?<!\w)'[^'\n]{12,}'(?!\w)|(?<!\w)`[^`\n]{81,}`")
 # What no keyboard types into a terminal.
-_TYPESET = re.compile(r"[‘’–—…•·©®™§†\u00a0\u2000-\u200f\u202a-\u202f\u2060-\u206f\ufeff]")
-_ELSEWHERE = re.compile(
+_TYPESET = lazy_re(r"[‘’–—…•·©®™§†\u00a0\u2000-\u200f\u202a-\u202f\u2060-\u206f\ufeff]")
+_ELSEWHERE = lazy_re(
     r"""
     \b(?: (?<!always\ )(?<!never\ )say | sa(?:id|ys|ying)
       | states | wr(?:ote|ites) | tells | told | claims? | suggest(?:s|ed|ions?)? | recommend\w*
@@ -88,9 +90,9 @@ _TOOLS = """
     vercel netlify systemd cron sqlalchemy prisma drizzle graphql rest grpc
 """
 TOOL_NAMES = frozenset(_TOOLS.split())
-_END = re.compile(r"(?<=[.!?;])[\"')\]]*\s+(?=[\"'(`A-Z0-9a-z])")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_WORD = re.compile(r"[^\W_]+(?:['./+-][^\W_]+)*")
+_END = lazy_re(r"(?<=[.!?;])[\"')\]]*\s+(?=[\"'(`A-Z0-9a-z])")
+_BULLET = lazy_re(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_WORD = lazy_re(r"[^\W_]+(?:['./+-][^\W_]+)*")
 
 
 def own_lines(message: str) -> tuple[str, ...]:

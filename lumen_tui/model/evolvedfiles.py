@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from lumen_tui.model.evolution import TARGETS, Observation, ObservationStatus
+from lumen_tui.model.patterns import lazy_re
 
 BEGIN, END = "<!-- learnt: begin -->", "<!-- learnt: end -->"
-_ENTRY = re.compile(r"^- (?P<text>.*?) <!-- (?P<id>evo-[0-9a-z]+) -->$", re.M)
-_LOCKED = re.compile(r"<!-- locked -->.*?<!-- /locked -->", re.S)
-_COMMENT = re.compile(r"[ \t]*<!--.*?-->", re.S)
+_ENTRY = lazy_re(r"^- (?P<text>.*?) <!-- (?P<id>evo-[0-9a-z]+) -->$", re.M)
+_LOCKED = lazy_re(r"<!-- locked -->.*?<!-- /locked -->", re.S)
+_COMMENT = lazy_re(r"[ \t]*<!--.*?-->", re.S)
 _INTRO = "What you write outside of the two marks stays as it is."
 
 
@@ -81,11 +82,11 @@ def in_force(observations: Iterable[Observation], target: str) -> list[Observati
 
 
 SECTION_BEGIN, SECTION_END = "<!-- lumen: begin -->", "<!-- lumen: end -->"
-_BEGINS = re.compile(
+_BEGINS = lazy_re(
     rf"^{SECTION_BEGIN}[ \t\r]*$", re.M
 )  # marks count where they begin a line: a text may well speak of them
-_ENDS = re.compile(rf"^{SECTION_END}", re.M)
-ENTRY_ID = re.compile(r"<!-- (evo-[0-9a-z]+) -->")
+_ENDS = lazy_re(rf"^{SECTION_END}", re.M)
+ENTRY_ID = lazy_re(r"<!-- (evo-[0-9a-z]+) -->")
 Worth = tuple[bool, float, float]  # nothing speaks against it; its confidence; when it was seen last, in seconds
 _NOTE = "Learnt from sessions; `lumen-tui evolve` and the evolution screen change it, not this file."
 

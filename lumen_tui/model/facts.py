@@ -14,6 +14,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.records import Node
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import DAY
@@ -25,8 +26,8 @@ SPANS = {"quick": 3 * DAY, "steady": 30 * DAY, "lasting": 180 * DAY}  # class ->
 KINDS = ("file", "hash", "text", "json", "output", "exit", "http", "git", "port")
 COMMANDS = frozenset({"output", "exit"})
 _PATHS = frozenset({"file", "hash", "text", "json", "git"})
-_PORT = re.compile(r"(?:\S*:)?(?!0+$)0*(?:[1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])")
-_MARK = re.compile(r" ([=~])(?: |$)")
+_PORT = lazy_re(r"(?:\S*:)?(?!0+$)0*(?:[1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])")
+_MARK = lazy_re(r" ([=~])(?: |$)")
 _LEARNS = frozenset({"hash", "json", "output", "git"})
 _DEFAULTS = {"file": "exists", "exit": "0", "http": "200", "port": "open"}
 _HELP = (

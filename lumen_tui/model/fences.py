@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 
 _TAGS = ("data", "order", "conventions")
 # Whatever is between < and the name that is no letter (a slash, spaces, invisible characters) still looks like the tag.
-_BEGINNING = re.compile(rf"[<＜﹤](?=[^\w<>＜＞]{{0,12}}(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
+_BEGINNING = lazy_re(rf"[<＜﹤](?=[^\w<>＜＞]{{0,12}}(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
 
 
 def escaped(text: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from lumen_tui.model.asks import ANSWERS, ASKS
 from lumen_tui.model.config import Asks
+from lumen_tui.model.patterns import lazy_re
 
 TRANSCRIPT = "transcript.jsonl"  # stands for the session file of the attempt, which is not in the task's folder
 LOG = "worker.log"
@@ -20,10 +19,10 @@ TOLD = (ANSWERS, "steers.jsonl")  # ... what it only ever adds to
 SPEC = "spec.json"  # of which a host takes over the limits
 TREE = "tree.pack"  # in an order: the folder in which the task works
 _GIVEN = (SPEC, TREE, *TOLD)
-_EARLIER = re.compile(r"(?:run|claim)\.[0-9]{1,6}\.json|steps\.[0-9]{1,6}\.jsonl").fullmatch
-_TREE = re.compile(r"tree\.[0-9]{1,6}\.jsonl").fullmatch
-_SETTING = re.compile(r"(?:roles|prompts)/[a-z0-9][a-z0-9-]{0,63}\.md|work/WU-[0-9]{1,9}\.md").fullmatch
-_OUTPUT = re.compile(r"outputs/(?:[0-9]{1,9}\.(?:txt|png)|(?:image|pdf)-[0-9a-f]{1,64}\.(?:png|pdf))").fullmatch
+_EARLIER = lazy_re(r"(?:run|claim)\.[0-9]{1,6}\.json|steps\.[0-9]{1,6}\.jsonl").fullmatch
+_TREE = lazy_re(r"tree\.[0-9]{1,6}\.jsonl").fullmatch
+_SETTING = lazy_re(r"(?:roles|prompts)/[a-z0-9][a-z0-9-]{0,63}\.md|work/WU-[0-9]{1,9}\.md").fullmatch
+_OUTPUT = lazy_re(r"outputs/(?:[0-9]{1,9}\.(?:txt|png)|(?:image|pdf)-[0-9a-f]{1,64}\.(?:png|pdf))").fullmatch
 
 
 class Frame(Struct, frozen=True, omit_defaults=True):

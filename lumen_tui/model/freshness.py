@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from lumen_tui.model import times
 from lumen_tui.model.facts import Confirmation, Fact, Outcome
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def mark(state: FactState, now: float) -> str:
     return f"[{phase}: last confirmed {times.ago(now - state.confirmed)}]"
 
 
-_PLAIN = re.compile(r"[\w.:/+@-]{1,40}")  # a value that can be no sentence
+_PLAIN = lazy_re(r"[\w.:/+@-]{1,40}")  # a value that can be no sentence
 
 
 def dated_mark(state: FactState, now: float) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_PIECE = re.compile(r"(\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|\{[^{}/]*\})")
+from lumen_tui.model.patterns import lazy_re
+
+_PIECE = lazy_re(r"(\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|\{[^{}/]*\})")
 _KNOWN = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterable
+
+from lumen_tui.model.patterns import lazy_re
 
 USUAL_PORTS = (80, 443)
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # The last label begins with a letter, as in no spelling of an address: neither 127.1 nor 2130706433 nor 0x7f.0.0.1.
-_NAME = re.compile(rf"(?:{_LABEL}\.)+[a-z](?:[a-z0-9-]{{0,61}}[a-z0-9])?")
+_NAME = lazy_re(rf"(?:{_LABEL}\.)+[a-z](?:[a-z0-9-]{{0,61}}[a-z0-9])?")
 _LONGEST = 253
-_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_PORT = lazy_re(r"[1-9][0-9]{0,4}")
 
 
 class BadHost(ValueError):

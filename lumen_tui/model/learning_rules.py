@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from lumen_tui.model import evolution_words, evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Observation, ObservationStatus, Trust
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.text import is_safe
 
@@ -75,17 +76,15 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"\b(?:password|passwd|passphrase|api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token"
         r"|private key)\b ?(?:is|=|:|==) ?[\"'`]?(?=\S*[\d!@#$%^&*_-])[^\s\"'`]{6,}")),
 )  # fmt: skip
-_COMPILED = tuple((danger, re.compile(pattern, re.I)) for danger, pattern in _PATTERNS)
-_SENDS = re.compile(
+_COMPILED = tuple((danger, lazy_re(pattern, re.I)) for danger, pattern in _PATTERNS)
+_SENDS = lazy_re(
     rf"(?P<lead>(?:\S+ ){{0,4}})\b(?:send|post|upload|forward|e-?mail|exfiltrate|leak|transmit|publish|copy"
     rf"|share|report|submit)\w*\b[^.]{{0,60}}{_SECRETS}",
     re.I,
 )
-_APART = re.compile(r"(?:\b\w[ .\-_*]){6,}\w\b")
-_BLOB = re.compile(
-    r"(?:[A-Za-z0-9+]{60,}={0,2}|(?:\\x[0-9a-f]{2}){6,}|(?:%[0-9a-f]{2}){6,}|(?:&#x?[0-9a-f]+;){4,})", re.I
-)
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_APART = lazy_re(r"(?:\b\w[ .\-_*]){6,}\w\b")
+_BLOB = lazy_re(r"(?:[A-Za-z0-9+]{60,}={0,2}|(?:\\x[0-9a-f]{2}){6,}|(?:%[0-9a-f]{2}){6,}|(?:&#x?[0-9a-f]+;){4,})", re.I)
+_WORD = lazy_re(r"[^\W\d_]{2,}")
 
 
 def flat(text: str) -> str:
@@ -118,12 +117,12 @@ MOST_LOST = 0.25  # share of a file's earlier entries that one change may take a
 _FROM = {Trust.AGENT: "an agent", Trust.WORKER: "a worker", Trust.TOOL: "the output of a command", Trust.WEB: "the web"}
 # The only shapes in which what no person said is taken over without one: names, numbers and commands, no prose.
 _SLOT = r"`?[A-Za-z][A-Za-z0-9_.+-]{0,30}`?"
-_FIXED = re.compile(
+_FIXED = lazy_re(
     rf"(?:In `[\w.-]{{1,40}}`: )?{_SLOT} (?:is at version v?\d[\w.+-]{{0,20}}|listens on port \d{{2,5}})\.?"
 )
 
 _COMMAND = r"`[a-z./~][^`\n]{0,160}`"
-_RAN = re.compile(
+_RAN = lazy_re(
     rf"(?:In `[\w.-]{{1,40}}`: )?(?:(?:[Tt]ests|[Cc]hecks) run"
     rf"|[Tt]he (?:build|linter|formatter|type checker|program) runs) with {_COMMAND}"
     rf"|{_COMMAND} failed \([\w .:'@/-]{{2,80}}\); "

@@ -14,11 +14,12 @@ from lumen_tui.model import times
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.foreign import MARK, Raw, difference, restored
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE, LIFECYCLES, NODE_TYPES
+from lumen_tui.model.patterns import lazy_re
 
-_ID = re.compile(r"mem-[a-z0-9]{4}")
-_WU = re.compile(r"WU-\d+", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z", re.ASCII)
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE)
+_ID = lazy_re(r"mem-[a-z0-9]{4}")
+_WU = lazy_re(r"WU-\d+", re.ASCII)
+_DATE = lazy_re(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z", re.ASCII)
+_UUID = lazy_re(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE)
 _SESSIONS = uuid.UUID("5a1f6f0e-6f6a-4b0c-9d52-0d2b6f7c1e55")  # the name space of session ids
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PLACES = 36**4

@@ -16,6 +16,7 @@ from lumen_tui.model.foreign import MARK, Raw
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.jsontext import table_of, text_of
 from lumen_tui.model.kinds import PRIORITIES
+from lumen_tui.model.patterns import lazy_re
 
 TABLE = "lumenflow"  # of the front matter
 SOURCE = "source"  # in it: the hash of what was imported
@@ -52,8 +53,8 @@ AFTER = {
 _TYPES = {"feature": "feature", "bug": "bug"}
 _TAKEN = ("id", "title", "status", "priority", "lane", "description", "notes", MARK)
 _NOTES = "## Notes"
-_STAMP = re.compile(r"WU (WU-\d{1,9})\s*[—-]\s*(.+)")
-_COMPLETED = re.compile(r"^Completed:\s*(\S+)", re.MULTILINE)
+_STAMP = lazy_re(r"WU (WU-\d{1,9})\s*[—-]\s*(.+)")
+_COMPLETED = lazy_re(r"^Completed:\s*(\S+)", re.MULTILINE)
 
 
 class UnitSource(Struct):

@@ -10,16 +10,17 @@ from msgspec import Meta, Struct
 from lumen_tui.model import times
 from lumen_tui.model.answers import TOKEN_BYTES
 from lumen_tui.model.notify_config import Patience, SecretReference
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 
 RECEIVED, ANSWERED, REFUSED, AUTOMATIC, HELD = "received", "answered", "refused", "automatic", "held"
 QUEUED, SENDING, SENT, FAILED, UNSENT = "queued", "sending", "sent", "failed", "not sent"  # of what the agent sends
 LEAVING = (QUEUED, SENDING, SENT, FAILED, UNSENT)
 _ADDRESS = r"[^\s@<>,;:\"()\[\]\\]+@[A-Za-z0-9.-]+"
-_MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,250}>")
+_MESSAGE_ID = lazy_re(r"<[!-;=?-~]{1,250}>")
 _MOST_REFERENCES = 20  # of a thread: its first message and the newest
-_TOKEN = re.compile(rf"lumen-[A-Za-z0-9_-]{{{TOKEN_BYTES * 4 // 3}}}(?![A-Za-z0-9_-])")
-_FROM = re.compile(rf"(?:[^<>@]*<\s*)?({_ADDRESS})\s*>?\s*")
+_TOKEN = lazy_re(rf"lumen-[A-Za-z0-9_-]{{{TOKEN_BYTES * 4 // 3}}}(?![A-Za-z0-9_-])")
+_FROM = lazy_re(rf"(?:[^<>@]*<\s*)?({_ADDRESS})\s*>?\s*")
 _HOST = r"[A-Za-z0-9.-]+|\[::1\]"
 _PATIENCE = 600.0  # seconds for which a place that mail comes from may be out of reach before a person hears of it
 Address = Annotated[str, Meta(pattern=rf"^(|{_ADDRESS})$")]

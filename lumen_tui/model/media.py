@@ -5,10 +5,11 @@ Kind and size are those of the content, whatever a file is called. What a header
 
 from __future__ import annotations
 
-import re
 import struct
 
 from msgspec import Struct
+
+from lumen_tui.model.patterns import lazy_re
 
 IMAGE, PDF = "image", "pdf"
 MOST_IMAGE = 3_750_000  # bytes: in base64 just below the 5 MB that vendors take
@@ -28,9 +29,9 @@ _ENDINGS = {
 # Pictures that no vendor takes, by their first bytes or by the brand in an ISO container.
 _OTHERS = ((b"BM", "BMP"), (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"\0\0\1\0", "ICO"), (b"8BPS", "Photoshop"))
 _BRANDS = {b"avif": "AVIF", b"avis": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIF"}
-_NAME = re.compile(r"outputs/(?:image|pdf)-[0-9a-f]{24}\.(?:png|jpg|gif|webp|pdf)")
-_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-_COUNT = re.compile(rb"/Count\s+(\d{1,9})")
+_NAME = lazy_re(r"outputs/(?:image|pdf)-[0-9a-f]{24}\.(?:png|jpg|gif|webp|pdf)")
+_PAGE = lazy_re(rb"/Type\s*/Page(?![A-Za-z])")
+_COUNT = lazy_re(rb"/Count\s+(\d{1,9})")
 
 
 class BadMedia(ValueError):

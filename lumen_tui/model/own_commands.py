@@ -5,12 +5,12 @@ Nothing that a file, a model or a worker wrote becomes part of a command: it rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import safe
 
-_ASK = re.compile(r"\{ask:([^{}]{1,60})\}")
+_ASK = lazy_re(r"\{ask:([^{}]{1,60})\}")
 _LONGEST = 10_000  # characters of a variable
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.agentstate import agent_status
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
@@ -245,7 +246,7 @@ def changes_text(found: Iterable[PastChange]) -> str:
     return "\n".join(lines).strip() or "nothing differs"
 
 
-_CLOCK = re.compile(r"(?P<day>today |yesterday )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?")
+_CLOCK = lazy_re(r"(?P<day>today |yesterday )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?")
 _UNDERSTOOD = "a time such as 03:12, `yesterday 18:00`, `20m ago` or 2026-11-21T03:12"
 
 

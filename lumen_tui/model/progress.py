@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from lumen_tui.model import kinds, times
 from lumen_tui.model.config import ProgressSignalsConfig
+from lumen_tui.model.patterns import lazy_re
 
-_PERCENT = re.compile(r"(?<![\d.,])(\d{1,3}) ?%")
+_PERCENT = lazy_re(r"(?<![\d.,])(\d{1,3}) ?%")
 
 
 def named_percent(text: str) -> int | None:

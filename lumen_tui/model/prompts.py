@@ -6,13 +6,13 @@ all slots are empty, and nothing else is said, is left out with its heading.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from lumen_tui.model.capsule import tokens_of
 from lumen_tui.model.digests import sha256
+from lumen_tui.model.patterns import lazy_re
 
 _TOLD = ("objective", "giver", "context", "constraints", "conventions", "skills")
 SLOTS: Mapping[str, tuple[str, ...]] = {
@@ -27,8 +27,8 @@ SLOTS: Mapping[str, tuple[str, ...]] = {
 }  # the prompts that there are, and what each has a place for
 # What a prompt of a person's own may leave out.
 OPTIONAL = ("giver", "conventions", "skills", "accept", "unit", "memory", "earlier", "surroundings", "roles", "moment")
-_SLOT = re.compile(r"\{\{([a-z_]+)\}\}")
-_HEADING = re.compile(r"^#{1,6} ")
+_SLOT = lazy_re(r"\{\{([a-z_]+)\}\}")
+_HEADING = lazy_re(r"^#{1,6} ")
 
 
 class BadPrompt(ValueError):

@@ -6,8 +6,9 @@ constraints) goes on working, and `doctor` names it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+
+from lumen_tui.model.patterns import lazy_re
 
 TOOLS = {
     "find": "glob",
@@ -60,7 +61,7 @@ def _renamed(key: str, value: object) -> object:
     return tool(value) if isinstance(value, str) and key in _KEYS else value
 
 
-_QUOTED = re.compile(rf"""(["'])({"|".join(TOOLS)})\1""")
+_QUOTED = lazy_re(rf"""(["'])({"|".join(TOOLS)})\1""")
 
 
 def in_toml(text: str) -> str:

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from lumen_tui.model.patterns import lazy_re
+
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -137,8 +139,8 @@ SYSTEMCTL_LONG = _names("no-pager quiet no-block no-wall wait user system all pl
 
 # Not among the programs, on purpose: interpreters, build tools, test runners, package managers, sed, awk, tar, unzip,
 # rsync and xargs (which can be told to run programs, or unpack what is in a file), ssh, sudo, env, docker.
-_TAKES_WHAT_IS_THERE = re.compile(r"[$`*?\[\]<~(){}!\\\"']")  # variables, patterns, input; quotes hide where words end
-_NAMES_A_PROGRAM = re.compile(r"--?(?!-?no-)[\w-]*(?:exec|program|command|pack|pager)")  # as of sort and of git push
+_TAKES_WHAT_IS_THERE = lazy_re(r"[$`*?\[\]<~(){}!\\\"']")  # variables, patterns, input; quotes hide where words end
+_NAMES_A_PROGRAM = lazy_re(r"--?(?!-?no-)[\w-]*(?:exec|program|command|pack|pager)")  # as of sort and of git push
 _GOES_BY = {
     "make": ("GNUmakefile", "makefile", "Makefile"), "npm": ("package.json",), "npx": ("package.json",),
     "yarn": ("package.json",), "pnpm": ("package.json",), "just": ("justfile", "Justfile"),
@@ -148,12 +150,12 @@ _GOES_BY = {
     "ansible-playbook": ("ansible.cfg",), "gradle": ("build.gradle", "build.gradle.kts"), "mvn": ("pom.xml",),
 }  # fmt: skip
 _MOST_FILES = 60
-_ONE_OUTPUT = re.compile(r"\d?>&\d")
-_BLANKS = re.compile(r"[ \t]+")  # all that a shell takes for such
-_JOINS = re.compile(r"[;&|\n]+")
-_HELPED = re.compile(r"::|%G")  # git starts a helper for such an address, and a program that looks at signatures
-_IS_PATH = re.compile(r"[./]|file:")
-_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
+_ONE_OUTPUT = lazy_re(r"\d?>&\d")
+_BLANKS = lazy_re(r"[ \t]+")  # all that a shell takes for such
+_JOINS = lazy_re(r"[;&|\n]+")
+_HELPED = lazy_re(r"::|%G")  # git starts a helper for such an address, and a program that looks at signatures
+_IS_PATH = lazy_re(r"[./]|file:")
+_NAME = lazy_re(r"[A-Za-z0-9_.+-]+")
 
 
 def runs_files(command: str) -> str:

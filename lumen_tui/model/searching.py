@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.archive import KINDS
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.search_weights import SHIPPED, SearchWeights
 
 TYPES = (
@@ -39,11 +40,11 @@ _COMMON = (
     "too up us was we were what when where which while who whom why will with would you your"
 )
 _STOP = frozenset(_COMMON.split())
-_PART = re.compile(r'(!?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))')
-_TOKEN = re.compile(r"[^\W_]+")
+_PART = lazy_re(r'(!?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))')
+_TOKEN = lazy_re(r"[^\W_]+")
 # compiled where a text needs it: its table takes 2 ms
 _UNSPACED = "([\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])"
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = lazy_re(r"\d{4}-\d\d-\d\d")
 
 
 class SearchQuery(Struct, frozen=True):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.tasks import TaskEvent
 from lumen_tui.model.text import one_line
 
@@ -20,21 +21,19 @@ ALL = "*"  # in a role's `skills`
 PLACES = (".agents/skills", ".claude/skills", "skills")  # in a folder, the first one counts where names are the same
 MOST_NAME, MOST_DESCRIPTION, MOST_COMPATIBILITY = 64, 1024, 500  # characters, by the standard
 _FIELDS = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_NAME = lazy_re(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 # Orders of writing, tags and selectors of variants that carry letters which nobody sees. Flags of regions are made so.
-_CONCEALING = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
+_CONCEALING = lazy_re("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
 # What a terminal obeys in place of showing it: escapes, C1 controls, and going back over what stands in the line.
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?=.)")
+_CONTROL = lazy_re(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?=.)")
 _FAR = 200
-_GAP = re.compile(rf"[ \t]{{{_FAR},}}(?=\S)")  # behind it nobody looks
-_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,6}\U000e007f")
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2065\u3164\ufeff\uffa0]"
-)
-_JOINED = re.compile("(?<=[\u2600-\u27bf\ufe0f\U0001f300-\U0001faff])\u200d")
+_GAP = lazy_re(rf"[ \t]{{{_FAR},}}(?=\S)")  # behind it nobody looks
+_FLAG = lazy_re("\U0001f3f4[\U000e0020-\U000e007e]{2,6}\U000e007f")
+_INVISIBLE = lazy_re("[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2065\u3164\ufeff\uffa0]")
+_JOINED = lazy_re("(?<=[\u2600-\u27bf\ufe0f\U0001f300-\U0001faff])\u200d")
 _LONG_RUN = 8  # invisible characters in one line that are no accident of typing
 # In the order in which a reader of Markdown meets them: code is seen, comments and unused link names are not.
-_PARTS = re.compile(
+_PARTS = lazy_re(
     r"(?P<fence>^ {0,3}(?P<mark>`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}(?P=mark)[`~]*[ \t]*$|\Z))"
     r"|(?P<code>`[^`\n]+`)"
     r"|(?P<comment><!--.*?(?:-->|\Z)|^ {0,3}\[[^\]\n]+\]:[ \t]*<?#>?[ \t]+[(\"'].*?$)",

@@ -15,14 +15,15 @@ import re
 from itertools import groupby
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.patterns import lazy_re
 
-_HOSTILE = re.compile(
+_HOSTILE = lazy_re(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
 )
-_INK = re.compile(r"\S")
+_INK = lazy_re(r"\S")
 # What a terminal takes as a command: CSI, OSC and the other strings up to their end, two-character escapes.
-_ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]?")
+_ESCAPES = lazy_re("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[ -/]*[0-~]?")
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -72,8 +73,8 @@ def is_safe(text: str) -> bool:
 
 
 _FULL = f"(?:{'|'.join(ids.KINDS)})-[{ids.ALPHABET}]{{{ids.CHARS}}}"
-_ID = re.compile(rf"(?P<folder>(?:[\w.~-]*/)*)\b(?P<id>{_FULL})\b(?P<below>/?)")
-_DATE = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
+_ID = lazy_re(rf"(?P<folder>(?:[\w.~-]*/)*)\b(?P<id>{_FULL})\b(?P<below>/?)")
+_DATE = lazy_re(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
 
 
 def humanize(text: str) -> str:
@@ -97,7 +98,7 @@ def _stamped(match: re.Match[str]) -> str:
 
 
 _EMPTY_LINES = 3  # from which a run of them is folded
-_BLANKS = re.compile(r"[^\S\n]{40,}")  # a gap that no aligned code has
+_BLANKS = lazy_re(r"[^\S\n]{40,}")  # a gap that no aligned code has
 _TAIL = 3  # one in so many characters of what is kept shows the end
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.patterns import lazy_re
+
 LUMEN, LIGHT, PLAIN = "lumen", "lumen-light", "ansi-dark"
 TAKEN = (LUMEN, LIGHT, PLAIN)  # names that no file may have
 
-_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_COLOUR = lazy_re(r"#[0-9a-fA-F]{6}")
 # The least contrast with each ground, from 1 to 21. WCAG 2.2 has 4.5 for text and 3 for signs and what is not active:
 # https://www.w3.org/TR/WCAG22/#contrast-minimum
 _LEAST = {"text": 4.5, "strong": 4.5, "accent": 3.0, "bad": 3.0, "good": 3.0, "muted": 3.0}

@@ -6,13 +6,13 @@ accepted again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import is_safe, one_line
 
 MODERN = "2026-07-28"  # stateless: every request carries its version
@@ -20,10 +20,10 @@ HANDSHAKE = "2025-11-25"  # the newest that begins with `initialize`
 OLDER = ("2025-06-18", "2025-03-26", "2024-11-05")  # what a server may answer `initialize` with
 BETWEEN = "__"  # in the full name of a tool: server__tool
 FIND, CALL = "find_tools", "call_tool"  # with which a model looks tools up and calls them
-_SERVER = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
-_TOOL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_DECLARED = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the APIs of models take
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SERVER = lazy_re(r"[a-z0-9][a-z0-9-]{0,30}")
+_TOOL = lazy_re(r"[A-Za-z0-9_.-]{1,128}")
+_DECLARED = lazy_re(r"[A-Za-z0-9_-]{1,64}")  # what the APIs of models take
+_VARIABLE = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_DESCRIPTION = 10_000  # characters
 _MOST_DEFINITION = 64 * 1024  # bytes
 

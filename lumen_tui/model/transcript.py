@@ -7,9 +7,9 @@ as `parentUuid`. The lines of one answer share `message.id`, and each repeats th
 from __future__ import annotations
 
 import os
-import re
 
 from lumen_tui.model.digests import sha256
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.tasks import Spec, Usage
 
 OPERATOR = "operator"  # as `promptSource`: words of the operator in a turn of the chat, seen to be theirs
@@ -17,7 +17,7 @@ LONGEST_TEXT = 100_000  # characters of one text in a line
 _MOST_LINE = 900_000  # bytes; readers pass over lines beyond 1 MiB
 _MOST_ENTRIES = 100  # of each list or table in such a line
 _CUT_TEXT = 400  # characters of each text in a line that would still be too long
-_TASK_FOLDER = re.compile(r"/tasks/((?:tsk|loop|chat)-[0-9a-z]+)(?:/|$)")
+_TASK_FOLDER = lazy_re(r"/tasks/((?:tsk|loop|chat)-[0-9a-z]+)(?:/|$)")
 
 
 def _as_uuid(data: bytes) -> str:

@@ -5,18 +5,18 @@ So whoever was killed in between writes what is missing, and nothing twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.notify_config import NotifyConfig
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.snapshot import Attention, Need
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import OpenItem, QueueHistory, Transition, TransitionKind
 
 _TEXT = 300  # characters of an item
-_NUMBER = re.compile(r"\d+")
+_NUMBER = lazy_re(r"\d+")
 
 
 class Ages(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_NEGATION = re.compile(
-    r"\b(never|not|no|don't|dont|doesn't|without|avoid|stop|isn't|aren't|won't|can't|cannot)\b", re.I
-)
-_NO = re.compile(r"^no[,.!:] ", re.I)
-_WORDS = re.compile(r"[a-z0-9][a-z0-9._/+-]*", re.I)
+from lumen_tui.model.patterns import lazy_re
+
+_NEGATION = lazy_re(r"\b(never|not|no|don't|dont|doesn't|without|avoid|stop|isn't|aren't|won't|can't|cannot)\b", re.I)
+_NO = lazy_re(r"^no[,.!:] ", re.I)
+_WORDS = lazy_re(r"[a-z0-9][a-z0-9._/+-]*", re.I)
 _FILLERS = "a an the please to of is are be and or that this it we you i always never do not don't"
 _EMPTY = frozenset(_FILLERS.split())
-_FIGURES = re.compile(r"\d+(?:\.\d+)*")
+_FIGURES = lazy_re(r"\d+(?:\.\d+)*")
 
 
 def normal(text: str) -> str:

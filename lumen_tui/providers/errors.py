@@ -8,6 +8,7 @@ import math
 import re
 from typing import Any
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.conversation.history import TokenCounts
@@ -180,7 +181,7 @@ def _inner(error: BaseException) -> Any:
     return body.get("error", body) if isinstance(body, dict) else body
 
 
-_UNKNOWN = re.compile(
+_UNKNOWN = lazy_re(
     r"unsupported|not (?:supported|permitted|allowed)|does ?n[o']t support|unrecognized|unknown|extra_forbidden"
     r"|unexpected|extra inputs",
     re.IGNORECASE,
@@ -325,7 +326,7 @@ _OVERFLOW_TEXTS = (
     r"tokens \+ `max_new_tokens` must be <=",  # Hugging Face
     r"request too large for .{0,200}tokens per min",  # OpenAI, Groq: no wait makes it fit the limit of a minute
 )
-_OVERFLOW = re.compile("|".join(_OVERFLOW_TEXTS))
+_OVERFLOW = lazy_re("|".join(_OVERFLOW_TEXTS))
 
 
 def is_context_overflow(words: str) -> bool:

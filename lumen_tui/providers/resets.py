@@ -6,23 +6,23 @@ Whatever cannot be meant (a time that has passed, one in more than a month, no n
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from lumen_tui.model import times
+from lumen_tui.model.patterns import lazy_re
 
 LONGEST = 32 * times.DAY  # seconds: limits of a month are the longest that vendors have
 _MILLISECONDS = 1e11  # larger than this, a moment is given in milliseconds
 UNIFIED = "anthropic-ratelimit-unified"
 _WINDOWS = ("", "-5h", "-7d", "-7d_opus", "-7d_sonnet", "-overage")
 _PARTS = ("requests", "tokens", "input-tokens", "output-tokens")
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_SPAN = lazy_re(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_EPOCH = re.compile(r"\|(\d{10,13})\b")  # Claude Code: `usage limit reached|1762952400`
-_DATE = re.compile(r"\b(\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC")  # Anthropic, of a limit of spending
-_OF_DAY = re.compile(  # Claude Code: `resets 1:30am (Asia/Dhaka)`, `resets Oct 9, 5pm (Europe/Warsaw)`
+_EPOCH = lazy_re(r"\|(\d{10,13})\b")  # Claude Code: `usage limit reached|1762952400`
+_DATE = lazy_re(r"\b(\d{4}-\d\d-\d\d) at (\d\d:\d\d) UTC")  # Anthropic, of a limit of spending
+_OF_DAY = lazy_re(  # Claude Code: `resets 1:30am (Asia/Dhaka)`, `resets Oct 9, 5pm (Europe/Warsaw)`
     r"\bresets? (?:at )?(?:([A-Z][a-z]{2}) (\d{1,2})(?:,| at) )?"
     r"(\d{1,2})(?::(\d\d))? ?([ap]m) \(([A-Za-z_]+(?:/[\w+-]+)*)\)"
 )

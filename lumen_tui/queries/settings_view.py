@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ from msgspec import Struct, inspect
 
 from lumen_tui.model import renamed
 from lumen_tui.model.config import Config
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
@@ -22,9 +22,9 @@ from lumen_tui.store.settings.layering import RejectedSetting, layered, line_of_
 
 DEFAULT = "default"
 SWITCH, NUMBER, TEXT, CHOICE, TABLE = "switch", "number", "text", "choice", "table"
-_SET = re.compile(r"(?:# )?([a-z_]+) = (.*)$")
-_SEED_LINE = re.compile(r"# ([a-z_]+) = .*? # (.+)$")
-_SEED_HEADER = re.compile(r"\[([a-z_.]+)\]$")
+_SET = lazy_re(r"(?:# )?([a-z_]+) = (.*)$")
+_SEED_LINE = lazy_re(r"# ([a-z_]+) = .*? # (.+)$")
+_SEED_HEADER = lazy_re(r"\[([a-z_.]+)\]$")
 _Value: TypeAlias = object
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
@@ -13,6 +12,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.loop import Heartbeat, LoopState
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Untriaged
@@ -57,7 +57,7 @@ from lumen_tui.store.tasks.task_records import read_json
 _PACKETS = 30
 _WAKE_BYTES = 256 * 1024
 _P0_LIMIT = 100
-_TASK_NAMED = re.compile(rb'"(?:task_id|key|target)":"([a-z0-9][a-z0-9-]*)"')
+_TASK_NAMED = lazy_re(rb'"(?:task_id|key|target)":"([a-z0-9][a-z0-9-]*)"')
 
 
 class ChangedTasks:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lumen_tui.model.digests import sha256
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.times import HOUR
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.damage import Quarantined, known_lines
@@ -132,7 +133,7 @@ def remove_leftover(path: Path) -> None:
 
 
 OLD_SECONDS = 60.0  # a younger one may be somebody's work
-_TEMPORARY = re.compile(r"\..*\.tmp", re.DOTALL).fullmatch
+_TEMPORARY = lazy_re(r"\..*\.tmp", re.DOTALL).fullmatch
 
 
 class Sweeper:

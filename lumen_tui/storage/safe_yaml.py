@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from lumen_tui.model.patterns import lazy_re
+
 _DEEPEST = 20
 _MOST_EVENTS = 50_000
-_INT = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+_INT = lazy_re(r"[-+]?[0-9]{1,18}", re.ASCII)
+_FLOAT = lazy_re(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 WORDS: dict[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),

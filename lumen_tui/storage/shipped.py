@@ -7,10 +7,11 @@ import re
 from functools import cache
 from pathlib import Path
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 
-_SETTING = re.compile(r"^(?=[^\s#\[])", re.MULTILINE)  # a line that sets something
+_SETTING = lazy_re(r"^(?=[^\s#\[])", re.MULTILINE)  # a line that sets something
 
 
 @cache  # the room calls this at every refresh

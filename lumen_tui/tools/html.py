@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable
 from html import unescape
 
-_BLANKS = re.compile(r"\s+")
+from lumen_tui.model.patterns import lazy_re
+
+_BLANKS = lazy_re(r"\s+")
 _SILENT = {"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas"}
 _LINES = {
     "p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "header", "footer", "table",
@@ -20,8 +22,8 @@ _HEADINGS = {"h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "li": "- ", "
 
 
 _RAW = {"script", "style"}  # what stands in them is no markup
-_TAG = re.compile(r"</?([A-Za-z][^\s/>]{0,60})((?:[^>\"']|\"[^\"]{0,2000}\"|'[^']{0,2000}'){0,300}+)>")
-_HREF = re.compile(r"(?i)\bhref\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_TAG = lazy_re(r"</?([A-Za-z][^\s/>]{0,60})((?:[^>\"']|\"[^\"]{0,2000}\"|'[^']{0,2000}'){0,300}+)>")
+_HREF = lazy_re(r"(?i)\bhref\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
 _DEEPEST = 200  # links and silent elements within each other; what is deeper counts as the outer one
 _OFTEN = 1000  # constructs between two looks at the time

@@ -7,7 +7,6 @@ that neither a redirect nor a name that changes its address leads to this machin
 from __future__ import annotations
 
 import contextlib
-import re
 import socket
 import threading
 import zlib
@@ -17,6 +16,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from msgspec import Meta, Struct
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult, size_text
@@ -42,7 +42,7 @@ _READABLE = (
     "application/yaml",
 )
 # What pages are written in. Others that Python knows take minutes for 2 MB (punycode), or are no charset (zip).
-CHARSETS = re.compile(
+CHARSETS = lazy_re(
     r"utf-?(?:8(?:-sig)?|16|32)(?:-?[lb]e)?|(?:us-)?ascii|latin-?1|iso-?8859-\d{1,2}|(?:windows|cp)-?(?:125\d|874|932|949)|"
     r"koi8-[ru]|gb(?:k|2312|18030)|euc-(?:jp|kr)|shift-?jis|big5(?:-hkscs)?|iso-2022-jp|macintosh"
 )

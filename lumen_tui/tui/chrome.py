@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from lumen_tui.model.agentstate import agent_status
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import sizes
@@ -40,7 +40,7 @@ _DROPPED = (
 )  # fmt: skip
 
 
-_QUOTED = re.compile("“[^”]*”")
+_QUOTED = lazy_re("“[^”]*”")
 _TITLE = 12  # cells of a title in quotes that are always kept
 
 

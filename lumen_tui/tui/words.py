@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from lumen_tui.model.operators import OperatorsView
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.times import age as age
 from lumen_tui.model.times import ago as ago
 from lumen_tui.model.times import until as until
 
-_PATH = re.compile(r"(?<![^\s\"'`(])~?(?:/[^/\s]+)+(?=/[^/\s]+/[^/\s]+)")  # all but the last two names of a path
+_PATH = lazy_re(r"(?<![^\s\"'`(])~?(?:/[^/\s]+)+(?=/[^/\s]+/[^/\s]+)")  # all but the last two names of a path
 _LONG = 12  # characters of a path's beginning that a row does not spare room for
 
 

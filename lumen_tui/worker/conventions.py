@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from lumen_tui.model.evolvedfiles import SECTION_BEGIN, SECTION_END, uncommented
 from lumen_tui.model.fences import conventions_of
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.prompts import Line, lines_of
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tools.base import Context
@@ -24,10 +25,10 @@ from lumen_tui.tools.sandbox.policy import task_folder
 _NAMES = ("AGENTS.md", "CLAUDE.md")
 _MOST_READ = 512 * 1024  # bytes of one file
 _LEAST = 200  # bytes of a file that is cut; with less room it is only named
-_OURS = re.compile(rf"^{SECTION_BEGIN}.*?(?:^{SECTION_END}[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)
-_CODE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-_IMPORT = re.compile(r"(?<![\w@./`-])@((?:\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*)")
-_ONLY_IMPORTS = re.compile(r"(?:\s*@[\w./-]+)+\s*")
+_OURS = lazy_re(rf"^{SECTION_BEGIN}.*?(?:^{SECTION_END}[^\n]*\n?|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = lazy_re(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[ \t]*$|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_IMPORT = lazy_re(r"(?<![\w@./`-])@((?:\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*)")
+_ONLY_IMPORTS = lazy_re(r"(?:\s*@[\w./-]+)+\s*")
 _MOST_IMPORTS, _DEEPEST_IMPORT = 20, 5  # files that one file names, and how far from a CLAUDE.md
 _INTRO = (
     "How work is done where you work, by the files there; the last one is nearest to your folder and holds where two "

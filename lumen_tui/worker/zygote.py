@@ -21,7 +21,7 @@ from typing import NoReturn
 
 import msgspec
 
-from lumen_tui.model import spawning
+from lumen_tui.model import patterns, spawning
 from lumen_tui.providers.choose import preload
 from lumen_tui.storage import process
 from lumen_tui.worker.run_lock import LOCK_VARIABLE
@@ -184,6 +184,7 @@ def main(arguments: list[str]) -> int:
     _set_name("lumen-zygote")
     preload(kind)
     _main_of(spawning.WORKER)
+    patterns.compile_all()
     if threading.active_count() > 1:
         return 1  # a fork would take one thread along and leave the locks of the others held
     gc.collect()

@@ -5,7 +5,6 @@ What it calls removed is archived here, so no bytes are freed; ids and records a
 
 from __future__ import annotations
 
-import re
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable
@@ -15,11 +14,12 @@ from lumen_tui.actions import edits, knowledge
 from lumen_tui.actions.cleanup import lifecycle_of
 from lumen_tui.cli.session import Session
 from lumen_tui.model.kinds import priority_rank
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.store.memory import edges, nodes
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.nodes import Raw
 
-_NODE = re.compile(r"mem-[a-z0-9]+")
+_NODE = lazy_re(r"mem-[a-z0-9]+")
 Value = Any  # what our command printed
 Shape = Callable[[Session, Namespace, Value], object]
 

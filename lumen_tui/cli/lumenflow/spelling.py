@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session
 from lumen_tui.model import times
+from lumen_tui.model.patterns import lazy_re
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import Parser
@@ -107,7 +108,7 @@ def ours(row: Spelling, options: Namespace) -> list[str]:
     return [*words, *(["--", *texts] if texts else [])]
 
 
-_MS = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)\Z", re.IGNORECASE)
+_MS = lazy_re(r"(\d+(?:\.\d+)?)\s*([a-z]*)\Z", re.IGNORECASE)
 _UNITS = (("ms", "ms"), ("mil", "ms"), ("s", "s"), ("mo", ""), ("m", "m"), ("h", "h"), ("d", "d"), ("w", "w"))
 _MOMENT = 1e11  # milliseconds; a bare number above is a date and not an age
 

@@ -10,11 +10,13 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-_PLAIN_WORD = re.compile(r"[\w./:=@,+~^-]+")
-_CD = re.compile(r"cd (?P<folder>[\w./~-]+)")
-_ASSIGNED = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
+from lumen_tui.model.patterns import lazy_re
+
+_PLAIN_WORD = lazy_re(r"[\w./:=@,+~^-]+")
+_CD = lazy_re(r"cd (?P<folder>[\w./~-]+)")
+_ASSIGNED = lazy_re(r"[A-Z_][A-Z0-9_]*=\S*")
 _BOTH = " 2>&1"  # changes where the words go, not the exit code
-_CUT_OFF = re.compile(r" \| (?:head|tail)(?: -(?:n ?)?\d+)?$")
+_CUT_OFF = lazy_re(r" \| (?:head|tail)(?: -(?:n ?)?\d+)?$")
 _MOST = 160  # characters
 _RUNNERS = frozenset(
     {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("bundle", "exec"),
@@ -40,24 +42,24 @@ _VERBS = {
 }
 _SORT_OF_VERB = {verb: sort for sort, verbs in _VERBS.items() for verb in verbs}
 _SORT_OF_TARGET = (
-    ("tests", re.compile(r"(?:tests?|nextest|e2e)(?:[:-]\w{1,16}){0,2}")),
-    ("checks", re.compile(r"(?:check|verify|validate)(?:[:-](?:all|ci))?")),
-    ("the type checker", re.compile(r"(?:type-?check|types|dialyzer)")),
-    ("the build", re.compile(r"(?:build|compile|assemble)(?:[:-]\w{1,16}){0,2}")),
-    ("the linter", re.compile(r"(?:lint|clippy|vet|credo)(?:[:-]\w{1,16}){0,2}")),
-    ("the formatter", re.compile(r"(?:fmt|format)(?:[:-]\w{1,16}){0,2}")),
+    ("tests", lazy_re(r"(?:tests?|nextest|e2e)(?:[:-]\w{1,16}){0,2}")),
+    ("checks", lazy_re(r"(?:check|verify|validate)(?:[:-](?:all|ci))?")),
+    ("the type checker", lazy_re(r"(?:type-?check|types|dialyzer)")),
+    ("the build", lazy_re(r"(?:build|compile|assemble)(?:[:-]\w{1,16}){0,2}")),
+    ("the linter", lazy_re(r"(?:lint|clippy|vet|credo)(?:[:-]\w{1,16}){0,2}")),
+    ("the formatter", lazy_re(r"(?:fmt|format)(?:[:-]\w{1,16}){0,2}")),
 )
-_OF_ANOTHER_USE = re.compile(
+_OF_ANOTHER_USE = lazy_re(
     r"[:-](?:clean|watch|debug|update|init|setup|deps|install|help|list|report|dry|snapshots?|one|only)\b"
     r"|^--(?:version|help|init|collect-only|co|list\w*|install\S*|watch\w*|grep|testNamePattern|filter|lf|ff|noEmit)$"
     r"|^-(?:h|V|k|t|m|run|-)$|::|\.\w{1,6}$|^\w+=|^(?:install|init|open|serve|new|list|help)$"
 )
-_PLACE = re.compile(r"\.|\./\.\.\.|\d+|(?:src/)?[\w-]+/?")  # that all of a project is in
-_LOCKED = re.compile(
+_PLACE = lazy_re(r"\.|\./\.\.\.|\d+|(?:src/)?[\w-]+/?")  # that all of a project is in
+_LOCKED = lazy_re(
     r"(?:npm (?:ci|i|install)|pnpm (?:i|install)|yarn(?: install)?|bun install|uv sync|poetry install|pdm install"
     r"|bundle install|composer install|pip3? install -r \S+|uv pip install -r \S+|go mod (?:tidy|download))(?: -\S+)*"
 )
-_ADDS = re.compile(
+_ADDS = lazy_re(
     r"(?:pip3?|python3? -m pip|uv pip|apt|apt-get|brew|conda|cargo|npm|pnpm|bun|gem) (?:install|i|add) (?P<what>.+)"
     r"|(?:uv|poetry|pnpm|yarn|pdm|bun|cargo) add (?P<added>.+)"
 )

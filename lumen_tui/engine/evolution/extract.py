@@ -24,80 +24,81 @@ from lumen_tui.model.evolution import (
     SessionEntry,
     Trust,
 )
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 
 _NAME = r"`?[A-Za-z][\w.+@/-]{0,40}`?"
-_ASKED = re.compile(
+_ASKED = lazy_re(
     r"\?|^(?:if|should|could|can|would|shall|may|maybe|perhaps|what|why|how|is|are|do|does|did|when|where|which|who)\b"
     r"(?!n't)(?! not\b)",
     re.I,
 )
-_POINTS = re.compile(r"\b(?:this|that|these|those|it|its|them|they|he|she|there|same|again|now)\b", re.I)
-_PLACE = re.compile(
+_POINTS = lazy_re(r"\b(?:this|that|these|those|it|its|them|they|he|she|there|same|again|now)\b", re.I)
+_PLACE = lazy_re(
     r"\b(?:in|for|of|within) (?:this|the|our|my) (?:repo|repository|project|codebase|code base)\b|\bfrom now on\b", re.I
 )
-_STANDING = re.compile(
+_STANDING = lazy_re(
     r"^(?:please,? |and |also,? |we )*(?:always|never) (?P<verb>[a-z]+) \S+"
     r"|^(?:from now on|going forward|in (?:the )?future),? "
     r"(?:(?:please|always|never|do not|don't) )*(?P<then>[a-z]+) \S+"
     r"|^(?:(?:please|do not|don't) )*(?P<done>[a-z]+) .+ from now on[.!]?$",
     re.I,
 )
-_OF_THE_PRODUCT = re.compile(
+_OF_THE_PRODUCT = lazy_re(
     r"\b(?:users?|shows?|displays?|renders?|appears?|returns?|visible|screen|pages?|buttons?)\b", re.I
 )
-_AGREED = re.compile(r"^(?:(?:we|i)(?:'ve| have)? (?:now )?(?:decided|agreed|settled|chosen)|decision:) \S+ \S+", re.I)
-_NUMBERED = re.compile(r"\b(?:option|approach|variant|version|plan|step|item|phase|part|number|point) \w{1,2}\b", re.I)
-_DECISION = re.compile(
+_AGREED = lazy_re(r"^(?:(?:we|i)(?:'ve| have)? (?:now )?(?:decided|agreed|settled|chosen)|decision:) \S+ \S+", re.I)
+_NUMBERED = lazy_re(r"\b(?:option|approach|variant|version|plan|step|item|phase|part|number|point) \w{1,2}\b", re.I)
+_DECISION = lazy_re(
     rf"{_AGREED.pattern}|^it was decided\b|\bthe decision is\b"
     r"|^(?:ok(?:ay)?,? |yes,? |so,? )?(?:let's|let us|we(?:'ll| will)) "
     r"(?:use|go with|keep|stick|stay|switch|move|drop)\b",
     re.I,
 )
-_CHOICE = re.compile(
+_CHOICE = lazy_re(
     rf"\b(?:use|using|prefer|go with|take|choose|pick|want|switch to)\s+(?P<new>{_NAME})(?P<what>(?: \w+){{0,2}}?),?\s+"
     rf"(?:instead of|rather than|over|and not|not)\s+(?P<old>{_NAME})",
     re.I,
 )
-_CHOSEN = re.compile(rf"^(?:(?:please|ok(?:ay)?|yes|no|and|also),? |(?:let's|let us) )*{_CHOICE.pattern[2:]}", re.I)
-_TOLD = re.compile(
+_CHOSEN = lazy_re(rf"^(?:(?:please|ok(?:ay)?|yes|no|and|also),? |(?:let's|let us) )*{_CHOICE.pattern[2:]}", re.I)
+_TOLD = lazy_re(
     r"\b(?:always|never|(?:from now on|going forward|in (?:the )?future),?(?: please| always| never| do not| don't)*)"
     r" (?P<verb>[a-z]+)",
     re.I,
 )
-_RULE = re.compile(
+_RULE = lazy_re(
     r"\bas a rule\b|\bevery time\b|^(?:please[, ]+)?(?:remember|make sure|be sure) (?:to|that)\b|^(?:i|we) prefer\b"
     r"|^(?:please )?prefer \S+|^every (?:commit|change|file|test|answer|function)\b",
     re.I,
 )
-_DO_NOT = re.compile(
+_DO_NOT = lazy_re(
     r"^(?:(?:please|no|and|also)[,.!]? )*(?:do not|don't|dont) "
     r"(?!worry|care|mind|forget|think|know|have|need)[a-z]+ \S+",
     re.I,
 )
-_STYLE = re.compile(
+_STYLE = lazy_re(
     r"\b(?:answers?|repl(?:y|ies)|responses?|respond|tone|concise|brief|short|language|english|german"
     r"|french|spanish|polite|emoji|emojis|explain|explanations?|summar(?:y|ies|ise|ize)|greet|speak"
     r"|words|humou?r|verbose|apologi[sz]e)\b",
     re.I,
 )
-_TOOLISH = re.compile(
+_TOOLISH = lazy_re(
     r"`[^`]+`|\b(?:use|using|run|prefer|install|tool|command|cli|library|package|editor|linter|formatter|framework)\b",
     re.I,
 )
-_FACT = re.compile(
+_FACT = lazy_re(
     r"^(?P<what>(?:the|our) [\w`.-]+(?: [\w`.-]+){0,4}) (?:"
     r"(?:lives?|(?:is|are) (?:stored|kept|located)) (?:in|at|under) (?P<path>`?(?:~|\.{1,2})?/?[\w.-]+/[\w./-]+`?)"
     r"|(?:runs?|listens?|(?:is|are) served) on port (?P<port>`?\d{2,5}`?)(?!\d|\.\d)"
     rf"|(?:needs|uses|requires|is pinned to) (?P<version>`?{_NAME} v?\d+\.\d+(?:\.\d+)*`?))",
     re.I,
 )
-_FAULT = re.compile(
+_FAULT = lazy_re(
     r"\b(?:errors?|bugs?|issues?|problems?|failures?|warnings?|mistakes?|screenshots?|not|no|was|were|but|when|if|while|yet|until)\b",
     re.I,
 )
 _UNSURE = "a person said it, perhaps for that moment only"
-_NOT_A_PERSON = re.compile(r"^(?:decision: |(?:we|i)(?:'ve| have)? decided\b)", re.I)
+_NOT_A_PERSON = lazy_re(r"^(?:decision: |(?:we|i)(?:'ve| have)? decided\b)", re.I)
 
 
 def learn_said(entry: SessionEntry) -> Iterator[LearningCandidate]:
@@ -233,17 +234,17 @@ class Extractor:
             yield from _answers(entry, call) if call.offered else outcomes.learn_from_result(entry, call, self.held)
 
 
-_ASKS_WHICH = re.compile(
+_ASKS_WHICH = lazy_re(
     r"^(?:which|what) (?:\w+ )?(?:tools?|librar(?:y|ies)|frameworks?|databases?|languages?|licen[cs]e|provider|platform"
     r"|backend|frontend|stack|protocol|package manager|test runner|linter)\b(?!.*\b(?:this|that|these|here|it)\b)"
     r"[\w ,'/-]{0,100}\?$",
     re.I,
 )
-_PLAINLY_ASKED = re.compile(r"[^\n\"“”`<>]{8,200}\?")
-_ONE_STEP = re.compile(r"\b(?:next|proceed|first|start|continue|now|today|begin|happen\w*|wrong|like to do)\b", re.I)
-_NO_CHOICE = re.compile(r"(?:yes|no|none|neither|both|skip|other|not|nothing|later|cancel|ok(?:ay)?|sure|n/?a)\b", re.I)
-_RECOMMENDED = re.compile(r"\s*\(recommended\)$", re.I)
-_A_NAME = re.compile(r"(?!.*\b(?:always|never|must)\b)[\w.+#/&()-]+(?: [\w.+#/&()-]+){0,7}", re.I)
+_PLAINLY_ASKED = lazy_re(r"[^\n\"“”`<>]{8,200}\?")
+_ONE_STEP = lazy_re(r"\b(?:next|proceed|first|start|continue|now|today|begin|happen\w*|wrong|like to do)\b", re.I)
+_NO_CHOICE = lazy_re(r"(?:yes|no|none|neither|both|skip|other|not|nothing|later|cancel|ok(?:ay)?|sure|n/?a)\b", re.I)
+_RECOMMENDED = lazy_re(r"\s*\(recommended\)$", re.I)
+_A_NAME = lazy_re(r"(?!.*\b(?:always|never|must)\b)[\w.+#/&()-]+(?: [\w.+#/&()-]+){0,7}", re.I)
 _ONE_ANSWER = "it answers a question, perhaps for that moment only"
 
 

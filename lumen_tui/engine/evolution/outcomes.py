@@ -22,14 +22,15 @@ from lumen_tui.model.evolution import (
     SessionEntry,
     lowest,
 )
+from lumen_tui.model.patterns import lazy_re
 
 _MISSING = (
-    re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]{1,60})'"),
-    re.compile(r"(?:Error: )?Cannot find (?:module|package) '(?P<name>[@\w][\w./@-]{0,60})'"),
-    re.compile(r"(?:^|[:\s])(?P<name>[\w.-]{1,40}): (?:command )?not found$", re.M),
+    lazy_re(r"ModuleNotFoundError: No module named '(?P<name>[\w.]{1,60})'"),
+    lazy_re(r"(?:Error: )?Cannot find (?:module|package) '(?P<name>[@\w][\w./@-]{0,60})'"),
+    lazy_re(r"(?:^|[:\s])(?P<name>[\w.-]{1,40}): (?:command )?not found$", re.M),
 )
-_PROTECTED = re.compile(r"^ ! \[remote rejected\] [\w./-]{1,60} -> (?P<branch>[\w./-]{1,60}) \(protected branch", re.M)
-_LOOKS_BAD = re.compile(
+_PROTECTED = lazy_re(r"^ ! \[remote rejected\] [\w./-]{1,60} -> (?P<branch>[\w./-]{1,60}) \(protected branch", re.M)
+_LOOKS_BAD = lazy_re(
     r"Traceback \(most|command not found|[Ee]xit code:? [1-9]|\b[1-9]\d* (?:failed|errors?)\b"
     r"|^(?:FAILED|FAIL|ERROR|Error)\b|error TS\d|npm ERR!|npm error|\bfatal: |✗|✖|No such file|[Pp]ermission denied",
     re.M,
@@ -38,7 +39,7 @@ _MOST_OPEN, _MOST_FAILURES = 60, 20
 _PATIENCE = 60  # calls after which a failure is given up
 _MOST_KEPT = 2000  # characters of a command
 _MOST_EVIDENCE = 400  # characters of an output that are kept until the fix is known
-_SCRATCH = re.compile(r"/(?:private/)?(?:tmp|var)(?:/|$)")  # no project is there
+_SCRATCH = lazy_re(r"/(?:private/)?(?:tmp|var)(?:/|$)")  # no project is there
 _HIDDEN = "whether it ended well is hidden by a pipe"
 _LOOKED_AT = 20_000  # characters of an output
 

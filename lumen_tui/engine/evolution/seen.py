@@ -5,7 +5,6 @@ The session is read once more up to that sentence; only lines that hold one of i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.model import evolution_words
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import Trust
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.store.sessions.transcripts import SessionParser, lines_from
 
 _COPIED = "the same words were in the session before, and not from a person"
@@ -24,7 +24,7 @@ _BEHIND = 30  # lines: the files that a message names come after it
 _DECODED = 1024 * 1024  # bytes of a line; a longer one that holds all the words of a run holds the run
 _DEEPEST = 12
 _BACK = 256 * 1024 * 1024  # bytes
-_ASCII = re.compile(rb"[a-z]{4,}")
+_ASCII = lazy_re(rb"[a-z]{4,}")
 _decode = msgspec.json.Decoder().decode
 
 

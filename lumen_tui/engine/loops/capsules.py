@@ -19,6 +19,7 @@ from lumen_tui.model.capsule import Capsule, CapsulePart, Claims
 from lumen_tui.model.config import Config
 from lumen_tui.model.freshness import FactState, Phase
 from lumen_tui.model.loop import Heartbeat, LeftOut, Packet
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkSession, WorkUnit
 from lumen_tui.queries import learnt
@@ -37,7 +38,7 @@ from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work import sessions, work_units
 
 _MOST, _WIDEST = 30, 240  # entries, and characters of one
-_STATED = re.compile(r"^#+ *constraints\b", re.IGNORECASE | re.MULTILINE)
+_STATED = lazy_re(r"^#+ *constraints\b", re.IGNORECASE | re.MULTILINE)
 _SANDBOX = {
     "bubblewrap": "commands of workers run in bubblewrap",
     "landlock": "commands of workers run under Landlock",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import imaplib
-import re
 import select
 import socket
 import ssl
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.engine.mail.following import Unreachable
 from lumen_tui.engine.mail.servers import MailServer, fault_of
 from lumen_tui.model.mail import MailConfig
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _MOST_ANSWER = 4 * 1024 * 1024  # bytes of an answer that holds no message
 _PIECE = 64 * 1024
 _SLOWEST = 50_000.0  # bytes a second of a message; a slower server counts as one that stalls
-_UID = re.compile(rb"\bUID (\d{1,10})\b")
-_SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,15})\b")
+_UID = lazy_re(rb"\bUID (\d{1,10})\b")
+_SIZE = lazy_re(rb"\bRFC822\.SIZE (\d{1,15})\b")
 _IDLE = b"W1"  # imaplib's own tags begin with four letters
 Part = bytes | tuple[bytes, bytes] | None  # of an answer: a line, or what stands before a literal and that
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.mail import FAILED, SENDING, SENT, UNSENT, MailLine, OutgoingMail
 from lumen_tui.model.notifying import retry_pause
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files
@@ -35,7 +35,7 @@ from lumen_tui.store.settings.config import load_config
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-_NAME = re.compile(r"(msg-[0-9a-z]{13})\.json")
+_NAME = lazy_re(r"(msg-[0-9a-z]{13})\.json")
 _NEVER = float("inf")
 _LATER = 60.0  # seconds until the next look where the disk takes no line
 

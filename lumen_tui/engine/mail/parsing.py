@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from email.errors import HeaderParseError
@@ -12,6 +11,7 @@ from email.parser import BytesParser
 from email.policy import compat32
 
 from lumen_tui.model.mail import Attachment, Letter, message_ids, sender_of
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.tools.html import text_of
 from lumen_tui.tools.web_fetch import CHARSETS
@@ -22,8 +22,8 @@ _MOST_HTML = 1024 * 1024  # characters
 _HTML_SECONDS = 5.0
 _SUBJECT = 200  # characters
 _PROGRAMS = ("x-autoreply", "x-autorespond", "x-loop", "x-auto-response-suppress", "feedback-id")  # headers of theirs
-_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-_BREAK = re.compile(rb"\r?\n\r?\n")
+_NAME = lazy_re(r"[^A-Za-z0-9._-]+")
+_BREAK = lazy_re(rb"\r?\n\r?\n")
 
 
 class BadMessage(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.mail.following import Intake, PlaceFollower
 from lumen_tui.engine.mail.outbox import MailOutbox
 from lumen_tui.model.config import Config
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.storage import files
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
@@ -22,7 +22,7 @@ from lumen_tui.store import mail
 
 _FAREWELL = 3.0  # seconds for which an engine that ends waits for a thread
 _MOST_NOTES = 200  # that wait to become events
-_SPOOLED = re.compile(r"(eml-[0-9a-z]{13})\.eml")
+_SPOOLED = lazy_re(r"(eml-[0-9a-z]{13})\.eml")
 _AT_WORK = 60.0  # seconds for which the command that took a message may be at it
 
 

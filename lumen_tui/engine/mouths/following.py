@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import threading
 from collections import deque
@@ -20,6 +19,7 @@ from lumen_tui.model import times
 from lumen_tui.model.answers import LONGEST, Refusal, code_and_words
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.notify_config import NtfyConfig
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.clock import Clock
@@ -35,7 +35,7 @@ _MOST_LINE = 64 * 1024
 _MOST_PASSED_OVER = 4 * 1024 * 1024  # bytes of longer lines, in a row
 _LONGEST_PAUSE = 60.0  # seconds between two connections
 _MOST_REFUSED = 60  # messages within an hour that are written down though they answer nothing
-_ID = re.compile(r"[A-Za-z0-9]{1,64}")  # of a message: it goes into an address
+_ID = lazy_re(r"[A-Za-z0-9]{1,64}")  # of a message: it goes into an address
 
 
 def _lines(stream: HTTPResponse) -> Iterator[bytes]:

@@ -10,42 +10,43 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.secrets.rules import UUID, Named, named_rules
 
 _QUOTE = r"(?:\\{0,3}[\"'`]|&quot;|%22)"
 _LOOKED_AT = 500  # characters of a value that it is judged by
 _NAME = r"(?<![A-Za-z0-9_.\-])(?P<name>[A-Za-z0-9_.\-]{2,80}+)"
 _VALUE = r"(?:[^\s\"'`<>\\&]|&(?!\w+=|quot;))"
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_re(
     rf"{_NAME}(?P<close>{_QUOTE}?\]?)[ \t]{{0,8}}(?P<sign>:{{1,3}}=|=>|[?.+]=|\|\||={{1,2}}|:(?!:)|%3D|,|>)[ \t]{{0,8}}"
     rf"(?P<open>[brfu@$]?{_QUOTE}|)(?P<value>{_VALUE}{{6,{_LOOKED_AT}}})"
 )
-_OPTION = re.compile(
+_OPTION = lazy_re(
     rf"(?<!\S)(?=--){_NAME}(?P<close>)(?P<sign>[ \t]+)(?P<open>{_QUOTE}|)(?P<value>{_VALUE}{{6,{_LOOKED_AT}}})"
 )
-_REST = re.compile(f"{_VALUE}*")
-_PASSWORD = re.compile(r"passw(?:or)?d|passwort|passphrase|passcode|pwd|pswd|(?:^|_)pass(?=_|$)|userpass")
-_KEY = re.compile(
+_REST = lazy_re(f"{_VALUE}*")
+_PASSWORD = lazy_re(r"passw(?:or)?d|passwort|passphrase|passcode|pwd|pswd|(?:^|_)pass(?=_|$)|userpass")
+_KEY = lazy_re(
     r"secret|token|credential|(?:api|access|private|account|auth|signing|encryption|encrypt|master|shared|service|app|"
     r"application|admin|deploy|license|licence|storage|webhook|session|cookie|hmac|jwt|crypto|consumer|client|bot|user)"
     r"_?keys?|apikey"
 )
-_ENDS = re.compile(  # what may follow the telling word in a name
+_ENDS = lazy_re(  # what may follow the telling word in a name
     r"(?:_?(?:value|val|prod|production|dev|test|live|staging|b64|base64|plain|plaintext|raw|new|old|current|env|"
     r"default|main|primary|secondary|str|string|text|key|token|secret|\d{1,3}))*"
 )
-_MAY_TELL = re.compile(r"token|key|secret|pass|auth|cred|pat(?:_|$)|pwd|hmac|license")
-_OTHER_NAME = re.compile(
+_MAY_TELL = lazy_re(r"token|key|secret|pass|auth|cred|pat(?:_|$)|pwd|hmac|license")
+_OTHER_NAME = lazy_re(
     r"continuation|page|next|cursor|csrf|xsrf|sync|commit|hash(?!icorp)|digest|checksum|etag|cache|request|(?<!dyna)trace|idempoten|"
     r"public|primary|foreign|sort|partition|span|fingerprint|cancel|sha\d"
 )
-_NO_VALUE = re.compile(
+_NO_VALUE = lazy_re(
     r"[$%@#*<{(\[|]|\.{0,2}/|~/|[a-z][a-z0-9+.-]*://|[a-z]:\\|\.\.\.|…|-{2,}[a-z]|[&*]{2}", re.IGNORECASE
 )
-_CODE = re.compile(r"[(){}\[\]]|\$\{|::|->|\|\|")
-_CHAIN = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
-_DIGEST = re.compile(rf"(?:[0-9a-fA-F]{{7,128}}|{UUID})")
-_VERSION = re.compile(r"v?\d+(?:[.\-:/T]\d+)+Z?|\d+(?:\.\d+)?(?:[a-zA-Z]{1,3})?")
+_CODE = lazy_re(r"[(){}\[\]]|\$\{|::|->|\|\|")
+_CHAIN = lazy_re(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
+_DIGEST = lazy_re(rf"(?:[0-9a-fA-F]{{7,128}}|{UUID})")
+_VERSION = lazy_re(r"v?\d+(?:[.\-:/T]\d+)+Z?|\d+(?:\.\d+)?(?:[a-zA-Z]{1,3})?")
 _WORDS = frozenset(  # what is where a password would
     (
         "password", "passwd", "required", "optional", "string", "secret", "hidden", "invalid", "incorrect", "missing",
@@ -153,12 +154,12 @@ def _is_password(name: str, value: str, match: re.Match[str]) -> bool:
     return match["sign"] == "=" and "_" not in value and _alone(match)
 
 
-_PIECES = re.compile(r"[/_.:+,=@%\-]+")
-_WRITTEN = re.compile(r"(?:[a-z]+|[A-Z]+|(?:[A-Z][a-z]+)+)\d{0,3}|\d+[a-z]{0,4}|")  # a piece of a written value
-_SHORT = re.compile(r"\d+[a-z]{0,4}|[A-Za-z]{1,3}\d{1,3}")  # such a value in one piece: a count, a stage
-_WHO = re.compile(r"\b(?:user\w*|login|account|e?mail|wi-?fi|wlan|ssid|host|server|db|database|admin|root)\b", re.I)
-_AMONG_WORDS = re.compile(r"[\w)\]%][ \t]+$|^-{2,3} $")
-_COUNTED = re.compile(r"[ \t]*[,;(]|[ \t]+(?:\w+[ \t]+)?fail", re.I)
+_PIECES = lazy_re(r"[/_.:+,=@%\-]+")
+_WRITTEN = lazy_re(r"(?:[a-z]+|[A-Z]+|(?:[A-Z][a-z]+)+)\d{0,3}|\d+[a-z]{0,4}|")  # a piece of a written value
+_SHORT = lazy_re(r"\d+[a-z]{0,4}|[A-Za-z]{1,3}\d{1,3}")  # such a value in one piece: a count, a stage
+_WHO = lazy_re(r"\b(?:user\w*|login|account|e?mail|wi-?fi|wlan|ssid|host|server|db|database|admin|root)\b", re.I)
+_AMONG_WORDS = lazy_re(r"[\w)\]%][ \t]+$|^-{2,3} $")
+_COUNTED = lazy_re(r"[ \t]*[,;(]|[ \t]+(?:\w+[ \t]+)?fail", re.I)
 
 
 def _is_report(value: str, match: re.Match[str]) -> bool:
@@ -209,6 +210,6 @@ def _random(value: str) -> bool:
     return len(longest) >= 20 and not longest.islower() and not longest.isupper() and len(set(longest)) > 9
 
 
-_CAMEL = re.compile(r"(?:[A-Z][a-z]{2,15}){2,}")  # ClientRequestTokenList
+_CAMEL = lazy_re(r"(?:[A-Z][a-z]{2,15}){2,}")  # ClientRequestTokenList
 _LONG = 20  # characters, which few names have
-_ORDINAL = re.compile(r"[A-Za-z]{1,12}\d{1,3}|\d{1,4}[A-Za-z]{1,12}")  # utf8, sha256, 2nd, 30d
+_ORDINAL = lazy_re(r"[A-Za-z]{1,12}\d{1,3}|\d{1,4}[A-Za-z]{1,12}")  # utf8, sha256, 2nd, 30d

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.secrets.assignments import assignments
 from lumen_tui.model.secrets.rules import BEGINS, Rule, compiled, token_rules
@@ -55,7 +56,7 @@ _SHAPES = (
     ("npm-auth", ("_auth",), r"(?<![A-Za-z0-9_])_auth(?:Token)?\s{0,2}=\s{0,2}[\"']?(?P<secret>[A-Za-z0-9+/=_.-]{8,})"),
 )  # fmt: skip
 # One full line of a key's body, as a piece of the file shows it: 64 characters, or 70, that are no digest and no path.
-_BODY = re.compile(r"(?<![A-Za-z0-9+/=_.\-])(?<!sha384-)[A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6})?(?![A-Za-z0-9+/=_.\-])")
+_BODY = lazy_re(r"(?<![A-Za-z0-9+/=_.\-])(?<!sha384-)[A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6})?(?![A-Za-z0-9+/=_.\-])")
 
 
 _DRAWN = 28  # different characters in 64: a path or a text has fewer
@@ -96,9 +97,9 @@ def is_public(text: str, place: int) -> bool:
     return begun >= 0 and "PRIVATE" not in text[begun : begun + 60] and text.find("-----END", begun, place) < 0
 
 
-_END = re.compile(f"-----END {_KIND}")
-_KEY_LINE = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{4,}={0,2}")
-_BETWEEN = re.compile(rf"{_GAP}{{1,6}}")
+_END = lazy_re(f"-----END {_KIND}")
+_KEY_LINE = lazy_re(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{4,}={0,2}")
+_BETWEEN = lazy_re(rf"{_GAP}{{1,6}}")
 _LONGEST_KEY = 20_000  # characters
 
 
@@ -123,8 +124,8 @@ def _body_start(text: str, start: int, end: int) -> int:
 
 
 _DATA = 60  # characters of base64 before it
-_BASE64 = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/]*")
-_STANDS_FOR = re.compile(r"\[masked:|\$[A-Za-z_{]|[<{]")  # a mask, a variable, a blank to be filled in
+_BASE64 = lazy_re(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9+/]*")
+_STANDS_FOR = lazy_re(r"\[masked:|\$[A-Za-z_{]|[<{]")  # a mask, a variable, a blank to be filled in
 
 
 class Secret(NamedTuple):

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.secrets.tokens import TOKENS
 
 ASSIGNED = """
@@ -152,7 +153,7 @@ ALPHABETS = {
 UUID = "[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 # A token begins where no word goes on: behind an escape or a percent code of other text one may begin as well.
 BEGINS = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f]))"
-_RUN = re.compile(r"\{(?:(u)|([dhHlUaw\-bB.%])(=?)(\d+)(?:,(\d+))?)\}")
+_RUN = lazy_re(r"\{(?:(u)|([dhHlUaw\-bB.%])(=?)(\d+)(?:,(\d+))?)\}")
 _WEAK = 3  # characters of a beginning that other words share
 
 

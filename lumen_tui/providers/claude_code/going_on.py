@@ -7,7 +7,6 @@ no answer is asked for again. Where its session is gone, everything is told.
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections.abc import Generator
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from lumen_tui.model.approvals import BROUGHT
 from lumen_tui.model.fences import fence
 from lumen_tui.model.jsontext import table_of
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.tasks import Usage
 from lumen_tui.providers.base import CutOffCall, Job, JsonObject, Reply, Step, ToolCall, Tuning, ask
 from lumen_tui.providers.claude_code.program import OWN, is_foreign
@@ -39,7 +39,7 @@ _WENT_ON = (
 )
 _MISSING = "These steps of yours are finished, whatever your conversation shows of them ({names}):\n\n{steps}\n\n"
 _NOT_MADE = "This call was not made: the process ended before it. Make it again if it is still needed."
-_ID = re.compile(r"toolu_\w+")  # of a call, as the API makes it
+_ID = lazy_re(r"toolu_\w+")  # of a call, as the API makes it
 _COMPARED = 200  # characters of an error
 Round = tuple[AssistantMessage, tuple[ResultMessage, ...]]
 _ABOUT = "your own steps and what the tools gave"

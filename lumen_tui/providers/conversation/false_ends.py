@@ -9,19 +9,20 @@ import msgspec
 from msgspec.structs import replace
 
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.conversation.history import AssistantMessage
 
 _LONGEST_CALL = 20_000  # characters; whatever is longer is no call alone
-_CALL_MARKS = re.compile(
+_CALL_MARKS = lazy_re(
     r"^[ \t]*(?:<tool_call>|<\|tool_calls?(?:_section)?_begin\|>|<\|tool_call>|<function=\w|\[TOOL_CALLS\]"
     r"|<(?:antml:)?function_calls>|<(?:antml:)?invoke name=|<tool_use>)",
     re.MULTILINE,
 )
-_CODE = re.compile(r"^```.*?^```[ \t]*$|^~~~.*?^~~~[ \t]*$", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
-_THINKING = re.compile(r"\A\s*<(think|thinking)>.*?(?:</\1>\s*|\Z)", re.DOTALL)
+_CODE = lazy_re(r"^```.*?^```[ \t]*$|^~~~.*?^~~~[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = lazy_re(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
+_THINKING = lazy_re(r"\A\s*<(think|thinking)>.*?(?:</\1>\s*|\Z)", re.DOTALL)
 _LONGEST_ANNOUNCEMENT = 600  # characters; a longer answer says something of its own
-_STEP = re.compile(
+_STEP = lazy_re(
     r"(?:^|(?<=[.!?:]\s)|(?<=\n))(?:(?:okay|ok|sure|first|now|next|then|so)[,:]?\s+)*"
     r"(?:i\s*(?:'|\u2019)ll|i will|i am going to|i(?:'|\u2019)m going to|let me|let(?:'|\u2019)s)\s+"
     r"(?:(?:now|first|start by|begin by|quickly|also)\s+)*"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.offline.periods import Period, take_period
 
 _NUMBERS = (
@@ -27,29 +28,29 @@ _SUFFIX = (
     r"(?:log|jsonl?|toml|csv|tsv|ya?ml|ini|conf|cfg|env|lock|txt|md|rst|py|js|ts|tsx|jsx|css|html?|xml|sql|sh|rs|go|c|h"
     r"|cpp|java|rb|pl|php|gz|zip|tar|tgz|bz2|xz|pdf|png|jpe?g|gif|svg|iso|bin|db|sqlite|out|err|service|bak|old)"
 )
-_QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`|“([^”]+)”|‘([^’]+)’|«([^»]+)»|(?<![\w])'([^']+)'(?![\w])")
-_SLASHED = re.compile(r"(?<![\w/])/((?:[^/\s]|\\/| (?!in /))*?[\\*+?\[\](){}|^$=][^/\n]*?)/(?=[\s?.,;]|$)")
-_PATH = re.compile(r"(?<![\w:/.~*-])(?:~(?:/[^\s\"'`,;?!]*)?|/[^\s\"'`,;?!]*)")
-_RELATIVE = re.compile(r"(?<![\w/.~*$@=:-])(?:\.{1,2}/)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+/?(?![\w/*])")
-_NAMED = re.compile(rf"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*\.{_SUFFIX}(?:\.\d+|\.gz)?(?![\w/*(.]\w|\w)")
-_BARE = re.compile(r"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*/?(?![\w/*])")
-_HOME = re.compile(r"\b(?:my|the|your) home(?: (?:folder|directory|dir))?\b", re.IGNORECASE)
-_HERE = re.compile(
+_QUOTED = lazy_re(r"\"([^\"]+)\"|`([^`]+)`|“([^”]+)”|‘([^’]+)’|«([^»]+)»|(?<![\w])'([^']+)'(?![\w])")
+_SLASHED = lazy_re(r"(?<![\w/])/((?:[^/\s]|\\/| (?!in /))*?[\\*+?\[\](){}|^$=][^/\n]*?)/(?=[\s?.,;]|$)")
+_PATH = lazy_re(r"(?<![\w:/.~*-])(?:~(?:/[^\s\"'`,;?!]*)?|/[^\s\"'`,;?!]*)")
+_RELATIVE = lazy_re(r"(?<![\w/.~*$@=:-])(?:\.{1,2}/)?[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+/?(?![\w/*])")
+_NAMED = lazy_re(rf"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*\.{_SUFFIX}(?:\.\d+|\.gz)?(?![\w/*(.]\w|\w)")
+_BARE = lazy_re(r"(?<![\w/.~*$@=:-])[\w@+-][\w.@+-]*/?(?![\w/*])")
+_HOME = lazy_re(r"\b(?:my|the|your) home(?: (?:folder|directory|dir))?\b", re.IGNORECASE)
+_HERE = lazy_re(
     r"\b(?:in|under|of|inside|within|below) (?:this|the current) (?:folder|directory|dir|repo|repository|project)\b"
     r"|\bhere\b",
     re.IGNORECASE,
 )
-_EXTENSION = re.compile(r"(?<![\w/])\*?\.([a-z0-9]{1,8})(?=\s|$|[?!,;])", re.IGNORECASE)
-_CONTRACTED = re.compile(r"\b(what|where|who|how|which|when|that|there|it)['’]s\b", re.IGNORECASE)
-_UNCOMMITTED = re.compile(r"\b(?:but )?(?:not|n['’]t|never) (?:yet )?(?:been )?committed(?: yet)?", re.IGNORECASE)
-_HOW_MUCH = re.compile(r"\bhow (?:big|large|much space|much disk)", re.IGNORECASE)
-_TOKEN = re.compile(r"[^\s,;:?!()\"`]+")
+_EXTENSION = lazy_re(r"(?<![\w/])\*?\.([a-z0-9]{1,8})(?=\s|$|[?!,;])", re.IGNORECASE)
+_CONTRACTED = lazy_re(r"\b(what|where|who|how|which|when|that|there|it)['’]s\b", re.IGNORECASE)
+_UNCOMMITTED = lazy_re(r"\b(?:but )?(?:not|n['’]t|never) (?:yet )?(?:been )?committed(?: yet)?", re.IGNORECASE)
+_HOW_MUCH = lazy_re(r"\bhow (?:big|large|much space|much disk)", re.IGNORECASE)
+_TOKEN = lazy_re(r"[^\s,;:?!()\"`]+")
 _BEFORE_FOLDER = {"in", "under", "below", "inside", "within", "of", "from", "at", "across", "on"}
 _FOLDER_WORDS = {"folder", "directory", "dir", "folders"}
 _UNITS = {"": 1, "b": 1, "byte": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12, "kilobyte": 10**3,
           "megabyte": 10**6, "gigabyte": 10**9, "meg": 10**6, "gig": 10**9, "k": 2**10, "m": 2**20, "g": 2**30,
           "kib": 2**10, "mib": 2**20, "gib": 2**30}  # fmt: skip
-_SIZE = re.compile(
+_SIZE = lazy_re(
     r"(?P<how>\b(?:larger|bigger|greater|heavier|more|over|above|exceed(?:s|ing)?|at least|smaller|less|under|below"
     r"|at most)"
     r"(?: than| in size than)?|[<>]=?) ?(?P<count>\d+(?:[.,]\d+)?) ?"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.offline.grammar import NoMatch, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.objective_parser import NOWHERE, ParsedObjective, SearchRoot, parse
 from lumen_tui.providers.offline.periods import Period
@@ -21,7 +22,7 @@ from lumen_tui.providers.offline.vocabulary import COMMON, TURNING, nearest
 
 __all__ = ["CAN_ANSWER", "NoMatch", "PlaybookPlan", "SearchRoot", "choose", "reread", "synonym_fault"]
 
-_HOW_TO = re.compile(
+_HOW_TO = lazy_re(
     r"\bhow (?:do|can|could|would|should|to|might) (?:i|you|we|one|they|people)\b|\bhow to\b"
     r"|\b(?:script|function|program|code) (?:to|that|which)\b"
 )

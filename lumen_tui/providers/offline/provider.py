@@ -11,6 +11,7 @@ from collections.abc import Generator
 
 import msgspec
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.base import (
     Conversation,
     ConversationOutcome,
@@ -33,13 +34,13 @@ HELP = (
     "Set ANTHROPIC_API_KEY (or [models] provider) to give this to a model, or ask for one of the things it can do "
     f"without one: {'; '.join(CAN_ANSWER)}. For example: What are the 5 largest files in /tmp?"
 )
-_ABSOLUTE = re.compile(r"(?<![\w:/.~*-])/[^\s\"'`,;?!]+")
-_ABOUT_STATE = re.compile(
+_ABSOLUTE = lazy_re(r"(?<![\w:/.~*-])/[^\s\"'`,;?!]+")
+_ABOUT_STATE = lazy_re(
     r"\b(?:status|going on|happening|happened|up to|doing|running|runs|waits?|waiting|queued?|open tasks?|budget"
     r"|spent|last loop|wake-state|news)\b",
     re.IGNORECASE,
 )
-_DATA_TAGS = re.compile(r"^</?data\b[^\n]*\n?", re.MULTILINE)
+_DATA_TAGS = lazy_re(r"^</?data\b[^\n]*\n?", re.MULTILINE)
 _OFFLINE = "I am offline: no model is configured."
 _CAN_DO = (
     "Without a model I can say what is going on here, and answer questions such as these: {}. I cannot plan, write, "

@@ -5,7 +5,6 @@ Each journal is read once for a trace, and a task's own files only where the tra
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 from lumen_tui.model import agent, ids
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Packet
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.tasks import Exit, Run, Spec, Usage
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import session_id
@@ -32,8 +32,8 @@ from lumen_tui.store.tasks.task_records import DamagedTask, read_json, read_spec
 
 # tools whose result names an id
 CREATING_TOOLS = ("discover", "remember", "signal", "create_task", "checkpoint", "propose", "relay_submit")
-_CREATED_ID = re.compile(r"\b(?:mem|sig|tsk|rly)-[0-9a-z]{13}\b")
-_APPROVAL_ID = re.compile(rb'"approval":\s*"(apr-[0-9a-z]+)"')
+_CREATED_ID = lazy_re(r"\b(?:mem|sig|tsk|rly)-[0-9a-z]{13}\b")
+_APPROVAL_ID = lazy_re(rb'"approval":\s*"(apr-[0-9a-z]+)"')
 _T = TypeVar("_T")
 _MOST_BYTES = 16 * 1024 * 1024  # of one transcript or event file
 

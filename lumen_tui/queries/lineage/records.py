@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 
 import msgspec
@@ -13,6 +12,7 @@ from lumen_tui.model.archive import WITHDRAWN, Passage
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe, safe_record
 from lumen_tui.model.evolution import Observation
 from lumen_tui.model.lineage import Hop
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.relay import Submission
 from lumen_tui.model.roles import PersonnelEntry
 from lumen_tui.model.text import one_line, safe
@@ -29,7 +29,7 @@ from lumen_tui.store.work import open_sessions
 
 TEXTS = ("arc-", "rly-")
 ROLE = "role:"  # before the name of a role, which may be that of a task as well
-_BY_TASK = re.compile(r"([a-z0-9][a-z0-9-]*):[0-9a-f]{32}")  # the key of what a worker submits
+_BY_TASK = lazy_re(r"([a-z0-9][a-z0-9-]*):[0-9a-f]{32}")  # the key of what a worker submits
 OBSERVATION = "evo-"
 SESSION = "session:"  # before the name of a session that is of no task
 _HEAD = 1024 * 1024  # bytes in which the first line of a transcript ends

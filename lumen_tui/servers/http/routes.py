@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-import re
 from typing import NamedTuple, cast
 
 from lumen_tui import __version__
 from lumen_tui.model.access import Scope
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.servers.catalogue import OPERATIONS, Operation, Schema, schema_of
 from lumen_tui.servers.http.problems import KINDS
 
 BASE = "/v1"
 IDEMPOTENCY_KEY = "idempotency-key"  # a header: what is asked again under the same key is done once
-_IN_PATH = re.compile(r"{(\w+)}")
+_IN_PATH = lazy_re(r"{(\w+)}")
 
 
 class OperationRoute(NamedTuple):

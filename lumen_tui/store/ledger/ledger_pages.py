@@ -7,17 +7,17 @@ that has a month in its name never changes again, and its readers continue where
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import Follower
 
 LARGEST = 16 * 1024 * 1024  # bytes of a page, about
-_NAME = re.compile(r"spend-(\d{4}-\d\d)(?:\.(\d{1,9}))?\.jsonl")
-_MONTH = re.compile(rb'"at":"(\d{4}-\d\d)-')
+_NAME = lazy_re(r"spend-(\d{4}-\d\d)(?:\.(\d{1,9}))?\.jsonl")
+_MONTH = lazy_re(rb'"at":"(\d{4}-\d\d)-')
 _HEAD = 4096  # bytes in which the month of a page is found
 _MONTHS = 2  # read by those without an index: longer than totals are kept
 

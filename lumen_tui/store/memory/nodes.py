@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from lumen_tui.model import jsontext
 from lumen_tui.model.ids import Ambiguous as Ambiguous
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.storage import backwards, files, raw_json
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 Raw = dict[str, "Any"]
 Edit = Callable[[dict[str, Raw]], tuple[list[Raw], bytes]]
-_ANY_ID = re.compile(rb'"id":\s*"([^"\\]+)"')
+_ANY_ID = lazy_re(rb'"id":\s*"([^"\\]+)"')
 MOST_CANDIDATES = 8
 _FEW = 8  # ids up to which searching for each is quicker than scanning all
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import msgspec
 
 from lumen_tui.model import ids, relay, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.relay import Box, Submission, SubmissionAnswer, SubmissionStatus
 from lumen_tui.storage import directories, files
@@ -21,7 +21,7 @@ from lumen_tui.store.memory import nodes
 
 FOLDER = "relay"
 _decode = msgspec.json.Decoder(Submission).decode
-_NAME = re.compile(ids.NAME)
+_NAME = lazy_re(ids.NAME)
 Actions = Callable[[list[tuple[Submission | None, Submission]]], bytes]  # (before, after) of all -> lines of actions
 
 

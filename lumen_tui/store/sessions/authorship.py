@@ -7,7 +7,9 @@ import re
 import msgspec
 from msgspec import Struct
 
-ADDED = re.compile(
+from lumen_tui.model.patterns import lazy_re
+
+ADDED = lazy_re(
     r"""
     <(system-reminder | context | material | (?:data|order)(?=\s+from=) | ide_\w+ | command-\w+
       | local-command-\w+ | bash-\w+ | task-notification | user-prompt-submit-hook | persisted-output)\b[^>]*>
@@ -17,11 +19,11 @@ ADDED = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 # A block of the program's own beside what was typed.
-_BESIDE = re.compile(r"\s*<(?P<tag>ide_\w+|system-reminder)\b[^>]*>.*</(?P=tag)>\s*", re.S)
+_BESIDE = lazy_re(r"\s*<(?P<tag>ide_\w+|system-reminder)\b[^>]*>.*</(?P=tag)>\s*", re.S)
 # The front ends with a person before them.
 PERSONS_PROGRAMS = frozenset({"", "cli", "claude-vscode", "claude-desktop", "claude-jetbrains"})
 _TYPED = frozenset({"", "typed", "queued", "sdk"})  # sdk: an editor; what `promptSource` says of a person's words
-NO_PERSON = re.compile(
+NO_PERSON = lazy_re(
     r"\s*(?:Caveat: The messages below|This session is being continued|\[Request interrupted|\[Image: "
     r"|Stop hook feedback|Base directory for this skill|Implement the following plan:|API Error|Another Claude session)"
 )

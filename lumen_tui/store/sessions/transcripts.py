@@ -21,6 +21,7 @@ from lumen_tui.model import agent
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evolution import CallOutcome, SessionEntry, SessionReport, Trust
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.model.transcript import OPERATOR, task_in
 from lumen_tui.storage import files
@@ -37,13 +38,13 @@ _SILENT = frozenset({
     "worktree-state", "content-replacement", "started", "result", "stream_event", "atis-latch", "api-request",
     "api-request-shape", "api-request-blob", "tools-used", "cost-state",
 })  # fmt: skip
-_KNOWN_VERSION = re.compile(r"(?:[0-2]\.|lumen-|$)")  # in later versions the author of a text is unknown
+_KNOWN_VERSION = lazy_re(r"(?:[0-2]\.|lumen-|$)")  # in later versions the author of a text is unknown
 _SHELLS = frozenset({"bash", "shell", "run", "execute", "terminal", "run_command", "execute_command"})
 _WEB = frozenset({"webfetch", "websearch", "web_fetch", "web_search"})
 _REFUSED = "The user doesn't want to proceed with this tool use."
-_REASON = re.compile(r"the user (?:said|provided the following reason for the rejection):\s*(.+)\Z", re.S | re.I)
+_REASON = lazy_re(r"the user (?:said|provided the following reason for the rejection):\s*(.+)\Z", re.S | re.I)
 _QUESTION = "AskUserQuestion"  # exactly: a server's tool of that name has the server's name before it
-_BACKGROUND = re.compile(r"Command (?:is )?(?:running|was (?:manually )?(?:backgrounded|moved)) ?(?:in|to)? ?")
+_BACKGROUND = lazy_re(r"Command (?:is )?(?:running|was (?:manually )?(?:backgrounded|moved)) ?(?:in|to)? ?")
 _MOST_TEXT = 20_000  # characters of one block; of longer ones the beginning and the end
 MOST_LINE = 16 * 1024 * 1024  # bytes; an image is one line in a session file
 _CHUNK = 1024 * 1024

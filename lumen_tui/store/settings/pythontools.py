@@ -7,19 +7,19 @@ costs a worker a millisecond, and what it says of itself cannot differ from one 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import ALL_TOOLS, PythonTool
 from lumen_tui.model.toolservers import CALL, FIND, short
 from lumen_tui.storage import files
 from lumen_tui.storage.frontmatter import BadFile
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_NAME = lazy_re(r"[a-z][a-z0-9_]{0,63}")
 _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object", "list": "array"}
 _KNOWN = 'str, int, float, bool, list[…], dict, Literal[…], … | None and Annotated[…, "what it is"]'
 _SETTINGS = ("risk", "risk_text", "writes", "network", "timeout_seconds")

@@ -6,7 +6,6 @@ It takes five bytes a signal in memory; the records themselves are read when the
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from array import array
 from bisect import bisect_left
@@ -18,6 +17,7 @@ import msgspec
 
 from lumen_tui.model import jsontext
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.records import EVERYONE, Receipt, Signal, SignalRow, decode_receipt, decode_signal
 from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
@@ -36,7 +36,7 @@ _READERS = 8  # whose columns are kept
 _NAME, _ENDING = "signals-", ".columns"
 _SEARCH = 100_000  # lines walked back for a receipt without offset that came after its signal was read
 UNREAD, READ = 0, 1
-_PLAIN_WORD = re.compile(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # written in a record as in its text
+_PLAIN_WORD = lazy_re(r"[a-z0-9 _.:,;#@%+*=()-]+").fullmatch  # written in a record as in its text
 _UNWRITTEN = "coordination system unknown (not readable)"  # what records may leave out and rows show
 
 

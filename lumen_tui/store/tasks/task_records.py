@@ -8,7 +8,6 @@ keep such notes it is unknown, and counts as begun.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ from msgspec import Struct
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import Pause
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Exit, Parked, Run, Spec, Status, StopRequest, TaskEvent, TaskView, TaskWait, Usage
 from lumen_tui.model.text import one_line, safe
@@ -35,7 +35,7 @@ _SHOWN_EVENTS = 2000
 _SHOWN_BYTES = 1024 * 1024
 _MAX_SPEC = 1024 * 1024
 _YOUNG = 2.0  # seconds within which two changes may give a folder the same stamp
-_ID = re.compile(ids.NAME).fullmatch
+_ID = lazy_re(ids.NAME).fullmatch
 _T = TypeVar("_T")
 _BEGUN, _PUT_BACK, _WAIT = "begun.json", "put-back.json", "wait.json"
 

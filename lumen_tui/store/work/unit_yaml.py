@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.foreign import Raw
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.storage.safe_yaml import WORDS, BadDocument, table
 
 LARGEST = 256 * 1024  # bytes of a document
-_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*): (.+)")
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_LINE = lazy_re(r"([A-Za-z_][A-Za-z0-9_]*): (.+)")
+_PLAIN = lazy_re(r"[A-Za-z][A-Za-z0-9_-]*")
 _RESERVED = frozenset((*WORDS, "yes", "no", "on", "off", "y", "n"))
 
 

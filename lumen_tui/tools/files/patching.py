@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from lumen_tui.model.blocks import patch_lines
+from lumen_tui.model.patterns import lazy_re
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = lazy_re(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _EXTRA = ("rename ", "copy ", "GIT binary", "Binary files", "old mode", "new mode", "similarity ", "dissimilarity ")
 _PASSED = ("diff ", "index ", "new file mode", "deleted file mode")
 _NOTHING = "/dev/null"

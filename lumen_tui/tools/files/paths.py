@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lumen_tui.model.globs import path_pattern
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import REPORT_EVERY, Context, ToolError, plural
 from lumen_tui.tools.files import opening
@@ -30,7 +30,7 @@ _CONTROL = (
     "spend.jsonl",
 )
 OWN_FILES = "files"  # in the task's folder: where it may always write
-_PROCESS_SECRETS = re.compile(
+_PROCESS_SECRETS = lazy_re(
     r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|auxv|pagemap|maps|smaps|fd|fdinfo|cwd|root)(?:/|$)"
 )
 _KINDS = (

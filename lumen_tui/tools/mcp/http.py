@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import queue
-import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import MODERN
 from lumen_tui.tools.mcp.messages import MAX_MESSAGE, MAX_TOTAL, Message, ServerFailed, decoded
@@ -25,9 +25,9 @@ _PORTS = {"https": 443, "http": 80}
 _READ = 64 * 1024
 _WAITING = 1000
 _FAREWELL = 2.0  # seconds for ending a session
-_HEADER = re.compile(r"[\x21-\x7e]{1,512}")
-_PLAIN = re.compile(r"[\x20-\x7e]*")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
+_HEADER = lazy_re(r"[\x21-\x7e]{1,512}")
+_PLAIN = lazy_re(r"[\x20-\x7e]*")
+_TOKEN = lazy_re(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _NO_ANSWER = -32000  # as a server would say that something else is wrong
 _NOT_FOUND = -32601
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.secrets.redaction import redact
 
@@ -16,9 +17,9 @@ UNSEEN = (
     "a person would have to be asked, and would not see all of this: a private key, or the password in an address, is "
     "masked. Leave it out"
 )
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$|S$)", re.IGNORECASE)
+_SECRET_NAME = lazy_re(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$|S$)", re.IGNORECASE)
 _SHORTEST = 8  # shorter values are words, and masking them would spoil the text
-_PLAIN = re.compile(r"[A-Za-z0-9._~%+=,-]*|[A-Za-z0-9+/=]*")
+_PLAIN = lazy_re(r"[A-Za-z0-9._~%+=,-]*|[A-Za-z0-9+/=]*")
 
 
 def hides(text: str) -> bool:

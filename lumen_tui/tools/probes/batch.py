@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.facts import Probe, Reading, check_probe, parse_probe, probe_words
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.tools.probes.kinds import failed
 from lumen_tui.tools.probes.look import PASSED_ON
 from lumen_tui.tools.sandbox import limits
@@ -136,14 +137,14 @@ def run(
     return Batch(root, jobs, seconds=seconds, each=each, task_id=task_id, folder=folder).wait() if jobs else []
 
 
-_URL = re.compile(r"https?://[^\s\"'<>`)\]]+[^\s\"'<>`)\].,;:!?]")
-_PATH = re.compile(r"(?<![\w./:~-])(~?/(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*[\w@+-]|~?/\w+)")
-_VERSION = re.compile(r"(?<![\w./-])v?(\d+(?:\.\d+){1,3})(?![\w./-]*\w)")
-_PORT = re.compile(
+_URL = lazy_re(r"https?://[^\s\"'<>`)\]]+[^\s\"'<>`)\].,;:!?]")
+_PATH = lazy_re(r"(?<![\w./:~-])(~?/(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*[\w@+-]|~?/\w+)")
+_VERSION = lazy_re(r"(?<![\w./-])v?(\d+(?:\.\d+){1,3})(?![\w./-]*\w)")
+_PORT = lazy_re(
     r"\bports?\s+(?:number\s+)?(\d{2,5})\b|\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{2,5})\b", re.IGNORECASE
 )
-_UNIT = re.compile(r"(?<![\w./-])([\w@-]+\.(?:service|socket|timer))\b")
-_PROGRAM = re.compile(
+_UNIT = lazy_re(r"(?<![\w./-])([\w@-]+\.(?:service|socket|timer))\b")
+_PROGRAM = lazy_re(
     r"\b([a-z][a-z0-9+_-]{1,30})`?\s+(?:version\s+|is\s+(?:at\s+)?(?:version\s+)?)?v?(\d+(?:\.\d+){1,3})\b",
     re.IGNORECASE,
 )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from lumen_tui.model.facts import Outcome, Probe, Reading
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.tools import web_fetch
 from lumen_tui.tools.base import Context, ToolError, size_text
@@ -23,7 +24,7 @@ TEXT_LIMIT = 4 * 1024 * 1024  # bytes of a file that is searched
 HASH_LIMIT = 256 * 1024 * 1024
 _PART = 1024 * 1024
 _SHOWN = 200  # characters of a value
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_STEP = lazy_re(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def look_file(context: Context, probe: Probe) -> Reading:

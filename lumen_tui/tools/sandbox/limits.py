@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import re
 import signal
 import time
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from lumen_tui.model.config import SandboxConfig
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import Limits
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.files.opening import is_below
@@ -26,12 +26,12 @@ _EXPENSIVE_EVERY = 5  # checks; the expensive ones run only in every fifth
 _ROUNDS = 200  # of ending processes
 _ROUND_SECONDS = 0.005
 # What programs print when the kernel refuses them a resource.
-_TOO_LARGE = re.compile(rb"File too large|File size limit exceeded")
-_NO_MEMORY = re.compile(rb"MemoryError|Cannot allocate memory|bad_alloc|(?i:out of memory|memory exhausted)")
-_TOO_OPEN = re.compile(rb"Too many open files")
-_NO_FORK = re.compile(rb"(?i:can(?:no|')t fork|fork: )|can't start new thread")
-_TOO_LONG = re.compile(rb"CPU time limit exceeded")
-_NO_SPACE = re.compile(rb"No space left on device")
+_TOO_LARGE = lazy_re(rb"File too large|File size limit exceeded")
+_NO_MEMORY = lazy_re(rb"MemoryError|Cannot allocate memory|bad_alloc|(?i:out of memory|memory exhausted)")
+_TOO_OPEN = lazy_re(rb"Too many open files")
+_NO_FORK = lazy_re(rb"(?i:can(?:no|')t fork|fork: )|can't start new thread")
+_TOO_LONG = lazy_re(rb"CPU time limit exceeded")
+_NO_SPACE = lazy_re(rb"No space left on device")
 # What the kernel answers to what a sandbox refuses, with the text that programs print for it in the C locale.
 _DENIALS = {
     number: os.strerror(number).lower().encode()

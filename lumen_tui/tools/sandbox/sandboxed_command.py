@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import signal
 import subprocess
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.sandbox import bubblewrap, groups, landlock, limits
 from lumen_tui.tools.sandbox.limits import Caps
@@ -20,7 +20,7 @@ BUBBLEWRAP, LANDLOCK, ASK = "bubblewrap", "landlock", "ask"
 TIERS = (BUBBLEWRAP, LANDLOCK, ASK)  # strongest first
 _STARTED = b'"exit-code"'  # in the status report once the command really began
 _SLACK = 8  # processes of the sandbox itself
-_CHILD_PID = re.compile(rb'"child-pid": *(\d+)')  # the first process inside: the kernel ends the others before it
+_CHILD_PID = lazy_re(rb'"child-pid": *(\d+)')  # the first process inside: the kernel ends the others before it
 # Seconds of processor time above the limit: the watch ends the command first and gives the reason; the kernel cannot.
 _GRACE_SECONDS = 5
 # Shells differ in the option for processes; a limit that is already lower is kept.

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import safe
 from lumen_tui.model.views import NO_REPOSITORY, Changes
 from lumen_tui.storage import directories
@@ -21,11 +22,11 @@ SECONDS = 3.0  # for everything together
 MOST_FILES = 100
 _SIDES = ("behind", "ahead")  # as rev-list counts them
 _MOST_STAT = 4000  # characters
-_TAKEN_OVER = re.compile(
+_TAKEN_OVER = lazy_re(
     r"(core\.(?:filemode|autocrlf|ignorecase|symlinks|eol|safecrlf))\n(true|false|input|lf|crlf|native)"
 )
 # What runs a program and has a free name cannot be overridden: a repository that has one is not looked into.
-_OWN_PROGRAMS = re.compile(
+_OWN_PROGRAMS = lazy_re(
     r"filter\..*\.(?:clean|smudge|process)|diff\..*\.(?:command|textconv)|gpg\..*command|remote\..*\.(?:vcs|uploadpack)"
     r"|extensions\.partialclone",
     re.IGNORECASE,

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.skills import FILE, MOST_DESCRIPTION, Skill, SkillProblem, as_rendered, faults, hidden_text
 from lumen_tui.storage.safe_yaml import BadDocument, table
 from lumen_tui.tools.files.levels import read_regular
@@ -14,7 +15,7 @@ from lumen_tui.tools.files.levels import read_regular
 LARGEST = 256 * 1024  # bytes of a SKILL.md
 _FENCE = "---"
 # A value that other programs take as it is and YAML does not: unquoted, with `: ` or ` #` in it.
-_UNQUOTED = re.compile(r"(?m)^(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'|>{\[&*!%@`#].*(?:: | #).*?)[ \t]*$")
+_UNQUOTED = lazy_re(r"(?m)^(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s\"'|>{\[&*!%@`#].*(?:: | #).*?)[ \t]*$")
 
 
 class SkillRefused(ValueError):

@@ -7,7 +7,6 @@ written: nothing is hidden and nothing acts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -20,6 +19,7 @@ from textual.content import Content
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui.kit.lines import Cell, diff_line, fit, line, wrap
 from lumen_tui.tui.theme import Appearance, Ink
@@ -117,10 +117,10 @@ def coloured(text: str, look: Appearance) -> Content:
     return Content("\n").join(lines)
 
 
-_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*$")
-_ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])\s+")
-_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
-_INLINE = re.compile(r"\*\*([^*\n]+)\*\*|`([^`\n]+)`")
+_HEADING = lazy_re(r"#{1,6}\s+(.*?)\s*#*$")
+_ITEM = lazy_re(r"(\s*)([-*+]|\d{1,9}[.)])\s+")
+_RULE = lazy_re(r"[\s|:-]*-[\s|:-]*")
+_INLINE = lazy_re(r"\*\*([^*\n]+)\*\*|`([^`\n]+)`")
 _FENCES = ("```", "~~~")
 _LAST_COLUMN = 12  # cells that the last column of a table must at least have
 _LONGEST = 2_000  # characters of one line in which emphasis is looked for

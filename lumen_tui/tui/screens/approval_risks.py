@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lumen_tui.model.approvals import BROUGHT, COMMANDS, Approval, whole_call
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import REQUEST_HOST
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
@@ -25,12 +26,12 @@ _CONTENT = frozenset(
     {"text", "content", "old_string", "new_string", "new_memory", "patch"}
 )  # arguments that are never a path
 _WORD = r"(?:^|[\s;&|(`'\"/])(?:{})(?=$|[\s;&|)`'\"])"
-_REMOVES = re.compile(
+_REMOVES = lazy_re(
     _WORD.format("rm|rmdir|unlink|shred|truncate|mkfs[.\\w]*|dd|wipefs|killall|pkill|kill|shutdown|reboot")
     + r"|\s-delete\b|\bgit\s+(?:clean|reset)\b|\bdrop\s+(?:table|database)\b|\s--(?:force|hard|purge)\b",
     re.I,
 )
-_NETWORK = re.compile(
+_NETWORK = lazy_re(
     _WORD.format(
         "curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|netcat|telnet|socat|pip3?|pipx|uv|npm|npx|yarn|pnpm|cargo|apt|apt-get"
         "|dnf|apk|docker|podman|kubectl|gh|aws|gcloud|terraform"
@@ -38,35 +39,35 @@ _NETWORK = re.compile(
     + r"|\bgit\s+(?:push|pull|fetch|clone|remote)\b|[a-z]+://|/dev/(?:tcp|udp)/",
     re.I,
 )
-_RIGHTS = re.compile(_WORD.format("sudo|su|doas|chmod|chown|crontab|systemctl|mount|umount|setfacl"), re.I)
-_OUTSIDE = re.compile(r"(?:^|[\s=<>'\"(`:])(?:/(?!dev/null\b)|~|\$\{?HOME|\.\.(?:/|$|\s))")
+_RIGHTS = lazy_re(_WORD.format("sudo|su|doas|chmod|chown|crontab|systemctl|mount|umount|setfacl"), re.I)
+_OUTSIDE = lazy_re(r"(?:^|[\s=<>'\"(`:])(?:/(?!dev/null\b)|~|\$\{?HOME|\.\.(?:/|$|\s))")
 _RISKS = (
     (_REMOVES, "it may remove something or end a process"),
     (_NETWORK, "it may reach the network"),
     (_RIGHTS, "it may change permissions or the system"),
 )
 _OUT = "it reaches outside the task's own files, and outside the folders that its role may change"
-_FILE_GONE = re.compile(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
+_FILE_GONE = lazy_re(r"^(?:\+\+\+ /dev/null|deleted file mode)", re.M)
 
 
 # What a command does beside what `_RISKS` says.
 _SPECIAL = (
     (
-        re.compile(r"\bgit\s+push\b[^\n;&|]*?(?:\s--force|\s--mirror|\s--delete|\s-f\b|\s\+\S)"),
+        lazy_re(r"\bgit\s+push\b[^\n;&|]*?(?:\s--force|\s--mirror|\s--delete|\s-f\b|\s\+\S)"),
         "rewrites history on a remote",
     ),
     (
-        re.compile(r"\bgit\s+(?:rebase|filter-branch|filter-repo|reset\s+--hard|commit\s[^\n;&|]*--amend)"),
+        lazy_re(r"\bgit\s+(?:rebase|filter-branch|filter-repo|reset\s+--hard|commit\s[^\n;&|]*--amend)"),
         "rewrites history here",
     ),
-    (re.compile(r"\bgit\s+push\b"), "sends commits to a remote"),
-    (re.compile(r"\b(?:scp|rsync|sftp)\b[^\n;&|]*\s\S+:"), "copies files to or from another machine"),
+    (lazy_re(r"\bgit\s+push\b"), "sends commits to a remote"),
+    (lazy_re(r"\b(?:scp|rsync|sftp)\b[^\n;&|]*\s\S+:"), "copies files to or from another machine"),
 )
-_SENDS = re.compile(
+_SENDS = lazy_re(
     r"\b(?:curl|wget)\b[^\n;|&]*?\s(?:-d|--data|-F|--form|-T|--upload-file|--post-|--body-|-X\s*(?:POST|PUT|PATCH|DELETE))",
 )
-_HOST = re.compile(r"[a-z]+://(?:[^/\s@'\"]*@)?([\w.\-]+)", re.I)
-_PLAIN = re.compile(r"[\w. -]+")
+_HOST = lazy_re(r"[a-z]+://(?:[^/\s@'\"]*@)?([\w.\-]+)", re.I)
+_PLAIN = lazy_re(r"[\w. -]+")
 _JOINS = frozenset({";", "&&", "||", "|", "&", "|&"})
 _TO_NETWORK = "it may reach the network"
 _MOST_HOSTS = 5

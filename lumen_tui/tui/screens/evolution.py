@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.constitution import ConstitutionState
 from lumen_tui.model.evolution import Observation, ObservationStatus, Rejection, Version, objected, why_rows
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.requests import evolution as requests
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
@@ -36,7 +36,7 @@ from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, beside, c
 
 _CHANGE_TITLES = {ObservationStatus.ACCEPTED: "in", ObservationStatus.PROPOSED: "would change"}
 _WORDS = {"proposed": "pending", "accepted": "learnt", "superseded": "replaced"}  # by status
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = lazy_re(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SOURCES = 5  # that are named
 
 

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from lumen_tui.model import acceptance, ids, isolation, times
 from lumen_tui.model.budget import dollars, out_of_range, own_words
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.records import PRIORITIES
 from lumen_tui.model.requests.tasks import NewTask, RetryTask
 from lumen_tui.model.roles import Role
@@ -303,7 +304,7 @@ def retry(app: ScreenOpener, view: TaskView | None, task_id: str, send: Callable
     app.push_screen(RetryForm(view), answered)
 
 
-_CAP = re.compile(
+_CAP = lazy_re(
     r"\s*(?:\$\s*(?P<usd>\d*\.?\d+)|(?P<tokens>\d{1,3}(?:,\d{3})+|\d*\.?\d+)\s*(?P<unit>[km]?)\s*(?P<said>tokens?)?)"
     r"\s*(?:,|and\b|$|(?=\$))",
     re.I,

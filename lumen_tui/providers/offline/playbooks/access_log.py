@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Generator
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.base import Reply, Step
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
@@ -28,7 +29,7 @@ from lumen_tui.providers.offline.vocabulary import words
 NO_LOGS = (".csv", ".tsv", ".toml", ".json", ".ini", ".md", ".py")
 COMBINED = r'^\S+ \S+ [^\[]*\[\d\d/\w{3}/\d{4}:[^\]]+\] "'
 _STATUS = r'" (?:%s) (?:\d+|-)(?: |$)'
-_STATUS_WORD = re.compile(r"([1-5](?:\d\d|xx))(?:s|'s|es)?|(?:http)?([1-5]\d\d)")
+_STATUS_WORD = lazy_re(r"([1-5](?:\d\d|xx))(?:s|'s|es)?|(?:http)?([1-5]\d\d)")
 _COLUMN = {"addresses": "$1", "paths": 'split($0, q, "\\""), n = split(q[2], r, " ")'}
 _STATUS_WORDS = frozenset(
     f"{status}{end}" for status in (*range(100, 600), "1xx", "2xx", "3xx", "4xx", "5xx") for end in ("", "s", "'s")

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections import Counter
 
 from msgspec import Struct
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.base import JsonObject
 from lumen_tui.providers.offline.grammar import PlaybookPlan
 from lumen_tui.providers.offline.playbooks.stamps import stamp
 from lumen_tui.providers.offline.report import PlaybookFailed, code, line, many, table
 
 _VARIABLE = (
-    (re.compile(r"^[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]?|[A-Z][a-z]{2} [ \d]\d )[\d:.,+Z-]*[\])>]?\s*"), ""),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b"), "…"),
-    (re.compile(r"(?<=[\w\"]=)(?:\"[^\"]*\"|[^\s,;)\"]+)"), "…"),
-    (re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{6,}\b"), "…"),
-    (re.compile(r"\d+"), "N"),
+    (lazy_re(r"^[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d[T ]?|[A-Z][a-z]{2} [ \d]\d )[\d:.,+Z-]*[\])>]?\s*"), ""),
+    (lazy_re(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-fA-F]+\b"), "…"),
+    (lazy_re(r"(?<=[\w\"]=)(?:\"[^\"]*\"|[^\s,;)\"]+)"), "…"),
+    (lazy_re(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{6,}\b"), "…"),
+    (lazy_re(r"\d+"), "N"),
 )
 
 

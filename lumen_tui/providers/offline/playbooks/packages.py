@@ -6,6 +6,7 @@ import datetime as dt
 import re
 import time
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.playbooks.stamps import bounds, spoken, stamp, within
 from lumen_tui.providers.offline.report import Play, PlaybookFailed, PlaybookReport, call, code, line, many, table
@@ -17,7 +18,7 @@ _DONE = {
     "uninstalled": "remove|purge", "purged": "purge",
 }  # fmt: skip
 _PARTICIPLES = {"install": "installed", "upgrade": "upgraded", "remove|purge": "removed", "purge": "purged"}
-_LINE = re.compile(r"^\S+ \S+ (\w+) (\S+) (\S+) (\S+)")
+_LINE = lazy_re(r"^\S+ \S+ (\w+) (\S+) (\S+) (\S+)")
 
 
 def _fields(ask: Asked) -> Fields | None:

@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.offline.grammar import Asked
 from lumen_tui.providers.offline.objective_parser import parameters
 from lumen_tui.providers.offline.playbooks.search import REGEX_ONLY, SEARCH
@@ -37,25 +38,25 @@ _BARE = tuple(
         rf"\b(?:{_ASKED}) (?:{_HELPER}) (?:call |use )?(?:the |a )?(?:{_WORD} )?{_TERM} *(?:{_SEEN}|in\b|{_STOP})",
     )
 )
-_PHRASE = re.compile(
+_PHRASE = lazy_re(
     rf"\b(?:search(?: for)?|grep(?: for)?|look for|match(?:es|ing)?|regex|regexp|pattern|regular expression) "
     rf"(?:the )?(?:{_WORD} )?(?P<term>\S.*?)(?=\s+(?:in|under|within|inside|below)\s*$|\s*$|\s*\?)",
     re.IGNORECASE,
 )
-_BOTH = re.compile(
+_BOTH = lazy_re(
     r"\b(?:both|lines? (?:with|containing|that contain)|contain(?:s|ing)?)(?: both)? (?:the words? )?"
     r"(?P<first>[\w@#%+=.:-]{2,60}) and (?P<second>[\w@#%+=.:-]{2,60})",
     re.IGNORECASE,
 )
 _KIND = r"function|class|method|constant|variable"
-_DEFINED = re.compile(
+_DEFINED = lazy_re(
     r"\b(?:where (?:is|are|was)|find where|definition of|where do(?:es)? (?:we|it))(?: the)?"
     rf"(?: (?:{_KIND}))? (?P<term>[\w$.]+)(?: (?:{_KIND}))?"
     r"(?P<defined> (?:is |get |gets |being )?(?:defined|declared|implemented))?"
     r"|\bdefines? (?:the )?(?:function |class |method )?(?P<that>[\w$]+)",
     re.IGNORECASE,
 )
-_IMPORTED = re.compile(
+_IMPORTED = lazy_re(
     r"\b(?:import|imports|imported|importing) (?P<term>[\w.@/-]+)"
     r"|\b(?:is|are|where is|where are) (?P<that>[\w.@/-]+) imported",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Generator
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.base import JsonObject, Reply, Step
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.report import (
@@ -24,12 +25,12 @@ from lumen_tui.providers.offline.vocabulary import words
 _LISTED = 50
 _MOST = 5000
 _SHOWN = 400  # characters of a line that the search hands on
-REGEX_ONLY = re.compile(
+REGEX_ONLY = lazy_re(
     r"\.[*+?]|\\[dwsbDWSB.]|\[[^\]\s]+-[^\]\s]*\]|\[\^[^\]]+\]|\{\d+,?\d*\}|\([^()]*\|[^()]*\)|^\^|\$$|\w\|\w"
 )
-_METACHARACTER = re.compile(r"[.^$*+?{}\[\]|()\\]")
+_METACHARACTER = lazy_re(r"[.^$*+?{}\[\]|()\\]")
 _CASE = words("insensitive insensitively case-insensitive case-insensitively ignoring ignore regardless whatever")
-_NOT = re.compile(r"\b(?:no|do(?:es)?n['’]?t|do(?:es)? not|not|without|lacking|missing)\b", re.IGNORECASE)
+_NOT = lazy_re(r"\b(?:no|do(?:es)?n['’]?t|do(?:es)? not|not|without|lacking|missing)\b", re.IGNORECASE)
 _SAYING = words(
     "search grep containing contain contains occurrences occurrence occur occurs mention mentions mentioning look "
     "references line lines text word string phrase used use uses appear appears match matches matching regex "

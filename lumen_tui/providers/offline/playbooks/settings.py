@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.offline.grammar import Asked, Fields, PlaybookKind, PlaybookPlan
 from lumen_tui.providers.offline.objective_parser import tokens
 from lumen_tui.providers.offline.report import Play, PlaybookFailed, PlaybookReport, code, line, many, table, text_of
 from lumen_tui.providers.offline.vocabulary import words
 
 _SUFFIXES = (".toml", ".json", ".ini", ".cfg", ".conf", ".env", ".properties", ".service")
-_SECRET = re.compile(r"passw|secret|token|api_?key|private|credential", re.IGNORECASE)
+_SECRET = lazy_re(r"passw|secret|token|api_?key|private|credential", re.IGNORECASE)
 _SHOWN = 100
 _WHAT_IT_IS = words("version size count amount number name")
 _FUNCTION = words(

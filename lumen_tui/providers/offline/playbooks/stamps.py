@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.providers.offline.periods import Period
 
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-_ISO = re.compile(r"\b(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?")
-_WEB = re.compile(r"\b(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d)")
-_SYSLOG = re.compile(r"^(?:<\d+>)?(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]?\d) (\d\d):(\d\d):(\d\d)(?: (\d{4})\b)?")
+_ISO = lazy_re(r"\b(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?")
+_WEB = lazy_re(r"\b(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d)")
+_SYSLOG = lazy_re(r"^(?:<\d+>)?(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]?\d) (\d\d):(\d\d):(\d\d)(?: (\d{4})\b)?")
 _HEAD = 200  # characters of a line in which its time is
 
 
