@@ -77,11 +77,11 @@ def put_back(store: Store, changes: list[Change], *, by: str, now: float) -> Non
 
 
 def _apply_beside_nodes(store: Store, changes: list[Change]) -> list[str]:
-    pending = [change for change in changes if kinds.KINDS[change.kind].now(store, change) != change.after]
+    pending = [change for change in changes if kinds.kind_of(change.kind).now(store, change) != change.after]
     notes: list[str | None] = []
     together: set[str] = set()
     for change in pending:
-        kind = kinds.KINDS[change.kind]
+        kind = kinds.kind_of(change.kind)
         if kind.put_all is None:
             notes.append(kind.put(store, change))
         elif change.kind not in together:
@@ -125,7 +125,7 @@ def _check_node(store: Store, node: Raw | None, change: Change, now: float) -> N
 
 
 def _check_beside_nodes(store: Store, change: Change, now: float) -> None:
-    kind = kinds.KINDS[change.kind]
+    kind = kinds.kind_of(change.kind)
     current = kind.now(store, change)
     if current == change.after:
         return  # an earlier attempt was cut off behind it

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.runners import runs_files
 
@@ -142,9 +143,7 @@ def _message(arguments: dict[str, object]) -> str:
 
 def call_hash(tool: str, arguments: dict[str, object]) -> str:
     """Return the hexadecimal SHA-256 of the canonical call."""
-    import hashlib  # a verb that only reads the configuration does without
-
-    return hashlib.sha256(canonical(tool, arguments)).hexdigest()
+    return sha256(canonical(tool, arguments))
 
 
 def allows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from lumen_tui.model import ids, times
+from lumen_tui.model.digests import sha256
 
 KINDS = ("episodic", "semantic", "procedural")  # what happened, what is so, how something is done
 TRUSTS = ("person", "agent", "worker", "imported", "untrusted")
@@ -38,9 +39,7 @@ def new_id(key: str = "") -> str:
     """Return a fresh id, or the one that belongs to `key`: what is inserted twice under one key is one note."""
     if not key:
         return ids.new_id("arc")
-    import hashlib  # only for what has a key
-
-    return f"arc-{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:16]}"
+    return f"arc-{sha256(key.encode('utf-8', 'replace'))[:16]}"
 
 
 def passage(

@@ -35,9 +35,9 @@ def new_id(kind: str) -> str:
 
 def short_hash(text: str) -> str:
     """Return 65 bits of the text's hash, written as ids are: the same text gives the same id."""
-    import hashlib  # the hot verbs seldom need it
+    from lumen_tui.model.digests import sha256  # the hot verbs seldom need it
 
-    return _written(hashlib.sha256(text.encode("utf-8", "replace")).digest())
+    return _written(bytes.fromhex(sha256(text.encode("utf-8", "replace"))))
 
 
 def _written(data: bytes) -> str:

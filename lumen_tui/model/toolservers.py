@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import is_safe, one_line
 
@@ -97,9 +98,7 @@ class Accepted(Struct, frozen=True, omit_defaults=True):
 
 def short(text: str | bytes) -> str:
     """Return the first 16 digits of the SHA-256 of a text."""
-    import hashlib  # the hot verbs do not need it
-
-    return hashlib.sha256(text.encode("utf-8", "replace") if isinstance(text, str) else text).hexdigest()[:16]
+    return sha256(text.encode("utf-8", "replace") if isinstance(text, str) else text)[:16]
 
 
 def server_fault(name: str, server: ToolServer) -> str:

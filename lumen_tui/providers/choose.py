@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lumen_tui.model import agent
 from lumen_tui.model.config import NO_SERVERS, ROUTINE, ModelsConfig
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import TIERS, Spec
 from lumen_tui.providers.base import Provider, ProviderError, Tuning
@@ -87,14 +88,12 @@ def endpoints_of(config: ModelsConfig, provider: str, role: Role, model: str = "
 
 def endpoint_mark(config: ModelsConfig, name: str, environ: Mapping[str, str]) -> str:
     """Return what tells the key and the address of an endpoint from others; neither can be read from it."""
-    import hashlib  # late: `status` reads this module and needs no digest
-
     values = [f"{variable}={environ.get(variable, '')}" for variable in _keys_of(config, name)]
     values += [name, config.provider, str(config.endpoints.get(name))]
     if name == "claude":
         folder = Path(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude").expanduser()
         values += [config.claude.program, str(stamp(folder / ".credentials.json"))]
-    return hashlib.sha256("\0".join(values).encode("utf-8", "replace")).hexdigest()[:12]
+    return sha256("\0".join(values).encode("utf-8", "replace"))[:12]
 
 
 def _endpoints(config: ModelsConfig, model: str, provider: str) -> list[str]:

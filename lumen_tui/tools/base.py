@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.media import Media
@@ -19,7 +18,9 @@ from lumen_tui.model.skills import Skills
 from lumen_tui.model.tasks import Spec
 from lumen_tui.model.text import safe
 from lumen_tui.storage.store import Store
-from lumen_tui.tools.sandbox.task_network import TaskNetwork
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.sandbox.task_network import TaskNetwork
 
 
 class BadRules(Exception):
@@ -188,8 +189,7 @@ class ProxiedNetwork(Protocol):
         """End all connections and let go of the network."""
 
 
-@dataclass
-class TaskMemo:
+class TaskMemo(Struct, eq=False):
     """What the calls of one task remember for later ones."""
 
     web: set[str] = field(default_factory=set)  # hosts that were read from; notes written after that are untrusted
@@ -212,8 +212,7 @@ class TaskMemo:
     skills: Skills | None = None  # of the task, once they were looked for
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True, eq=False):
     """The surroundings of a tool call. Time and stopping come from here, so that tests control both."""
 
     role: Role

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -197,12 +196,12 @@ class Toolbox:
         self.rules: TaskRules = check(
             msgspec.structs.replace(rules, tool_rules=(*rules.tool_rules, *extra), hidden=tuple(hidden))
         )
-        self._context = dataclasses.replace(context, rules=self.rules)
+        self._context = msgspec.structs.replace(context, rules=self.rules)
         if READ_SKILL.name in self.rules.tools and not (
             config.workers.skills_kb and self._how.has_skills(self._context)
         ):
             self.rules = msgspec.structs.replace(self.rules, tools=self.rules.tools - {READ_SKILL.name})
-            self._context = dataclasses.replace(self._context, rules=self.rules)
+            self._context = msgspec.structs.replace(self._context, rules=self.rules)
         self._outputs = Outputs(self._context, role.limits.max_output_bytes)
         self._past = before or CallHistory()
         self._refused = 0
@@ -215,7 +214,7 @@ class Toolbox:
     def allow_steps(self, steps: int) -> None:
         """Let the task make so many calls altogether from now on."""
         self.rules = msgspec.structs.replace(self.rules, max_steps=steps)
-        self._context = dataclasses.replace(self._context, rules=self.rules)
+        self._context = msgspec.structs.replace(self._context, rules=self.rules)
 
     def unmet(self) -> str:
         """Return what the rules still require before the task may end, or an empty string."""
@@ -281,7 +280,7 @@ class Toolbox:
         self._tools[name] = adopted_tool(name, asks=asks)
         asked = (*self.rules.asks, name) if asks else self.rules.asks
         self.rules = msgspec.structs.replace(self.rules, tools=self.rules.tools | {name}, asks=asked)
-        self._context = dataclasses.replace(self._context, rules=self.rules)
+        self._context = msgspec.structs.replace(self._context, rules=self.rules)
 
     def permit(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """Decide whether a back end may make this call by itself; it counts as a step. Blocks while a person is asked.
@@ -379,7 +378,7 @@ class Toolbox:
         )
 
     def _carry_out(self, requested: RequestedCall, ask: Callable[[ApprovalRequest], ApprovalReply]) -> ToolResult:
-        name, context = requested.tool.name, dataclasses.replace(self._context, ask=ask)
+        name, context = requested.tool.name, msgspec.structs.replace(self._context, ask=ask)
         try:
             if requested.allowed_once or requested.tool.effect is Effect.CHANGES:
                 context.begins(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 
 import msgspec
@@ -56,7 +55,7 @@ def check(world: World, claim: Exit) -> Acceptance:
     # A worker cannot use up the calls that check it.
     toolbox = toolbox_of(role, spec, context, CallHistory(called=tuple(before)))
     seconds = config.workers.check_minutes * 60
-    checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, seconds)
+    checker = Checker(msgspec.structs.replace(context, rules=toolbox.rules), toolbox, events, seconds)
     try:
         judgement = checker.run(spec.accept)
         if judgement.verdict is not Verdict.DISPROVED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -57,7 +56,7 @@ def preview(store: Store, role: str, task_id: str, now: float, environ: Mapping[
         role=loaded, spec=spec, store=store, folder=folder, now=lambda: now, monotonic=lambda: now, environ=environ
     )
     box = Toolbox(loaded, spec, context)
-    context = dataclasses.replace(context, rules=box.rules)
+    context = msgspec.structs.replace(context, rules=box.rules)
     try:
         tier = tier_in_force(context, box.rules.shell)
     except ToolError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -380,7 +379,7 @@ class Task:
             files.replace(self._world.folder / "result.md", self._world.redact(text).encode())
 
     def _job(self, spec: Spec, escalated: str) -> Job:
-        context = dataclasses.replace(self._context, rules=self._toolbox.rules)
+        context = msgspec.structs.replace(self._context, rules=self._toolbox.rules)
         before = earlier(acts_so_far(context)) if self._tally.attempt > 1 or escalated else ""
         self._prompt, problems = build(
             context, self._config, tier=self._tier, seconds=self.limits.seconds, earlier=before

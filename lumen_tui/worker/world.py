@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from lumen_tui.model.roles import rule_sentence
 from lumen_tui.model.tasks import Usage
@@ -14,8 +15,7 @@ from lumen_tui.worker.engine_link import EngineLink
 from lumen_tui.worker.stopping import Stopper
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True, eq=False):
     """What the process gives a task: its folder, time, environment, stopper, redactor, and its way to the engine."""
 
     folder: Path
@@ -31,8 +31,7 @@ class World:
         return Store(self.folder.parent.parent)
 
 
-@dataclass
-class TaskTally:
+class TaskTally(Struct, eq=False):
     """What exit.json reports; filled as the task goes on, so that it is there however the task ends."""
 
     brain: str = ""

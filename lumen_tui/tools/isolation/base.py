@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from msgspec import Struct
 
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage import directories
 from lumen_tui.storage.git import Git, GitFailed, GitMissing, GitTooSlow, is_hash
@@ -37,7 +37,7 @@ class Base(Struct, frozen=True):
     def key(self) -> str:
         """The name of its pool: another one where files would be checked out in another way."""
         parts = (self.top, self.common, self.object_format, *self.settings)
-        return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:20]
+        return sha256("\0".join(parts).encode(errors="surrogateescape"))[:20]
 
 
 def find(folder: str, path: str) -> Base | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -203,7 +202,7 @@ def _transport(context: Context, name: str, settings: ToolServer) -> Transport:
     if settings.url:
         token = context.environ[settings.token_env] if settings.token_env else ""
         return HttpTransport(settings.url, token)
-    narrowed = dataclasses.replace(context, rules=_narrowed(context.rules, settings))
+    narrowed = msgspec.structs.replace(context, rules=_narrowed(context.rules, settings))
     return _started(narrowed, name, settings)
 
 

@@ -12,7 +12,6 @@ import itertools
 import math
 import os
 from collections.abc import Iterable
-from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -66,7 +65,7 @@ def move_away(path: str, link: str) -> list[str]:
     Nothing is lost, and nothing runs it under the new name.
     """
     above, name = os.path.split(path)
-    new_name = f"{name}.aside-{token_hex(3)}"
+    new_name = f"{name}.aside-{os.urandom(3).hex()}"
     moved = []
     try:
         with opening.folder(above) as fd:

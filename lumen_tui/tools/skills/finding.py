@@ -56,11 +56,9 @@ def places(context: Context) -> Iterator[SkillPlace]:
 
 def forbidden_anywhere(context: Context) -> Callable[[str], str]:
     """Return what refuses secrets and the engine's own files, whichever folders the task is kept to."""
-    import dataclasses
-
     from msgspec.structs import replace
 
-    unbound = dataclasses.replace(context, rules=replace(context.rules, roots=()))
+    unbound = replace(context, rules=replace(context.rules, roots=()))
     return lambda path: forbidden(unbound, path)
 
 

@@ -6,10 +6,10 @@ with the result that it had. So a decision differs only where a rule, a setting 
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable
 
+import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.approvals import COMMANDS, AllowRule, call_hash
@@ -175,7 +175,7 @@ class ReplayGate:
         self._how = how
         self.out_of_steps = ""  # what a model is told whose steps are used up; the attempt ends there
         memo = TaskMemo(outputs=sys.maxsize)  # no result is kept beside the task once more
-        asking = dataclasses.replace(context, ask=lambda request: how.answer(context, request), memo=memo)
+        asking = msgspec.structs.replace(context, ask=lambda request: how.answer(context, request), memo=memo)
         self.toolbox = Toolbox(context.role, context.spec, asking, before, how)
 
     def judge_again(self, recorded: RecordedCall) -> JudgedCall:

@@ -6,9 +6,9 @@ here each call is judged with what was called before it, whatever was decided on
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
+import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.acceptance import Verdict
@@ -98,7 +98,7 @@ class RecordedTask:
             rules = self._gate(context, CallHistory()).toolbox.rules
         except BadRules as error:
             raise NotReplayable(str(error)) from error
-        context = dataclasses.replace(context, rules=rules)
+        context = msgspec.structs.replace(context, rules=rules)
         calls: list[RejudgedCall] = []
         ends: list[RejudgedEnd] = []
         succeeded: list[str] = []

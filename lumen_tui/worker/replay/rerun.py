@@ -6,8 +6,9 @@ web, memory, other tasks, the operator, programs of the operator's own) is never
 
 from __future__ import annotations
 
-import dataclasses
 import os
+
+import msgspec
 
 from lumen_tui.model.replay import ResultKind, ShadowBase
 from lumen_tui.model.roles import BACKGROUND_TOOLS, READ_TOOLS, WRITE_TOOLS
@@ -58,7 +59,7 @@ class ShadowRunner:
     def begin(self) -> None:
         """Begin an attempt, which knows nothing of the files any more."""
         if self._shadow is not None:
-            self._context = dataclasses.replace(self._shadow.context, memo=TaskMemo())
+            self._context = msgspec.structs.replace(self._shadow.context, memo=TaskMemo())
 
     def end(self) -> None:
         """End the commands in the background."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -162,7 +161,7 @@ class _Replay:
         self._isolation = isolation_of(folder)
         context = context_of(store, spec, role, self._isolation, around)
         box = self._box(context, ShadowRunner(None, context), CallHistory())
-        self._gate = dataclasses.replace(context, rules=box.toolbox.rules)
+        self._gate = msgspec.structs.replace(context, rules=box.toolbox.rules)
         self._steps: list[StepReplay] = []
         self._missing = list(record.missing)
         self._notes: list[str] = []
@@ -214,7 +213,7 @@ class _Replay:
             if stopped():
                 raise Stopped
 
-        gate = dataclasses.replace(self._gate, stopped=stopped)
+        gate = msgspec.structs.replace(self._gate, stopped=stopped)
         order = shadow.ShadowOrder(gate, self._folder, self._isolation, self._config.sandbox, check)
         try:
             return shadow.make(order, place)
@@ -372,7 +371,7 @@ def _checked_again(context: Context, known: Sequence[CheckResult]) -> list[Check
     toolbox = Toolbox(role, context.spec, context)
     journal = Journal(context.folder / "events.jsonl")
     events = Recorder(journal, 1, context.now, context.redact, lambda **_: nullcontext())
-    checker = Checker(dataclasses.replace(context, rules=toolbox.rules), toolbox, events, _CHECK_SECONDS)
+    checker = Checker(msgspec.structs.replace(context, rules=toolbox.rules), toolbox, events, _CHECK_SECONDS)
     try:
         return [checker.run([result.check]).results[0] if _is_inside(result.check) else None for result in known]
     finally:
