@@ -18,6 +18,7 @@ from benchmarks import (
     appends,
     black_box,
     capsule,
+    commands,
     demo,
     engine,
     evolution,
@@ -40,8 +41,8 @@ from benchmarks.table import Row, Table
 
 SIZES = [(10, 10), (10_000, 10_000), (100_000, 100_000)]
 PARTS = (
-    "appends", "verbs", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness", "capsule", "relay",
-    "past", "search", "isolate", "answers", "demo", "outward",
+    "appends", "verbs", "commands", "engine", "spending", "memory", "room", "sandbox", "evolution", "freshness",
+    "capsule", "relay", "past", "search", "isolate", "answers", "demo", "outward",
     "http", "hosts",
 )  # fmt: skip
 
@@ -68,6 +69,8 @@ def _measure(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     if "verbs" in parts:
         yield from hotverbs.measure(folder, newest, runs=200 if options.full else 40)
         yield from growth.measure(folder, newest, runs=50 if options.full else 15)
+    if "commands" in parts:
+        yield from commands.measure(folder, newest, runs=5 if options.full else 3)
     if "engine" in parts:
         yield from engine.measure(folder)
     if "spending" in parts:

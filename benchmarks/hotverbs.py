@@ -22,9 +22,15 @@ BARE = (
     "from lumen_tui.__main__ import start; start()"
 )
 PARSE_ALL = "import json,sys\nn=0\nfor line in open(sys.argv[1]):\n    n += not json.loads(line).get('read')\nprint(n)"
+# What a durable line costs an interpreter that does nothing else: no signal can take less.
+APPENDS = (
+    "import os, sys; fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600); "
+    "os.write(fd, b'x' * 135 + b'\\n'); os.fdatasync(fd)"
+)
 # wait4 would report the parent's peak where that is higher: the program reads its own from /proc at its end.
 _HELLO = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%s,"clientInfo":{"name":"bench"}}}'
 HELLOS = {kind: f"{_HELLO % version}\n".encode() for kind, version in (("mcp", '"2025-11-25"'), ("acp", "1"))}
+SIGNAL_RATIO = 1.4  # times a bare interpreter
 PEAK = "\nsys.stderr.write([line for line in open('/proc/self/status') if line[:6] == 'VmHWM:'][0])"
 
 
@@ -49,6 +55,18 @@ def repeat(command: list[str], times: int) -> list[float]:
         if code not in (0, 3):
             raise SystemExit(f"{' '.join(command[-4:])} ended with {code}")
         taken.append(wall)
+    return taken
+
+
+def in_turns(commands: list[list[str]], times: int) -> list[list[float]]:
+    """Return the wall times in ms of each command, run in turns, so that all have the same load beside them."""
+    taken: list[list[float]] = [[] for _ in commands]
+    for number in range(times + 1):
+        for command, samples in zip(commands, taken, strict=True):
+            wall, code = run_once(command)
+            if code not in (0, 3):
+                raise SystemExit(f"{' '.join(command[-4:])} ended with {code}")
+            samples += [wall] if number else []  # the first one is to warm up
     return taken
 
 
@@ -79,17 +97,24 @@ def _read_most(layout: Layout) -> None:
 def _signal_rows(root: Path, runs: int) -> Iterator[Row]:
     python = sys.executable
     words = ["--state", str(root), "signal", "a bench was here"]
-    empty = repeat([python, "-I", "-S", "-c", "pass"], runs)
-    bare = repeat([python, "-I", "-S", "-c", BARE, *words], runs)
+    alone = [python, "-I", "-S", "-c", "pass"]
+    appends = [python, "-I", "-S", "-c", APPENDS, str(root / "appended")]
+    command = [python, "-I", "-S", "-c", BARE, *words]
+    empty, limit, bare = in_turns([alone, appends, command], runs)
     other = ("python -I -S -c pass", share(empty, 50))
     yield Row("G6", "signal from cold, -I -S, p50", share(bare, 50), "ms", 15, False, *other)
+    other = ("one that appends a line and syncs it", share(limit, 50))
+    yield Row("G6", "the same beside its physical limit", share(bare, 50), "ms", 0, False, *other)
+    least, spent = ([_cpu(each, b"") for _ in range(runs)] for each in (alone, command))
+    other = ("python -I -S -c pass", share(least, 50))
+    name = "CPU of signal from cold, -I -S, p50"
+    yield Row("G6", name, share(spent, 50), "ms", 0, False, *other, most_ratio=SIGNAL_RATIO)
     yield Row("G6", "signal from cold, -I -S, p99", share(bare, 99), "ms")
     program = Path(python).with_name("lumen-tui")
     if not program.exists():
         yield Row("G6", "signal from cold, installed, p50", skipped="lumen-tui is not installed beside this python")
         return
-    site = repeat([python, "-c", "pass"], runs)
-    installed = repeat([str(program), *words], runs)
+    site, installed = in_turns([[python, "-c", "pass"], [str(program), *words]], runs)
     other = ("python -c pass", share(site, 50))
     yield Row("G6", "signal from cold, installed, p50", share(installed, 50), "ms", 25, False, *other)
 

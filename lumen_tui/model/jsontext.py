@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from _json import make_scanner
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Raw = dict[str, Any]
 
-try:
-    from _json import encode_basestring_ascii as quote
-except ImportError:  # an interpreter without the C module
-    from json.encoder import py_encode_basestring_ascii as quote
+
+def quote(text: str) -> str:
+    """Return a JSON string in ASCII; most texts need no more than quotation marks, and no C module to be loaded."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    try:
+        from _json import encode_basestring_ascii
+    except ImportError:  # an interpreter without the C module
+        from json.encoder import py_encode_basestring_ascii as encode_basestring_ascii
+    return encode_basestring_ascii(text)
 
 
 def dumps(value: Any) -> str:
@@ -49,7 +53,15 @@ class _Rules:
     parse_int = int
 
 
-_scan = make_scanner(_Rules())  # type: ignore[arg-type]  # typeshed knows the class alone, C asks for its attributes
+_scanner: list[Callable[[str, int], tuple[Any, int]]] = []  # made when a record is decoded
+
+
+def _scan(text: str, start: int) -> tuple[Any, int]:
+    if not _scanner:
+        from _json import make_scanner
+
+        _scanner.append(make_scanner(_Rules()))  # type: ignore[arg-type]  # typeshed knows the class alone
+    return _scanner[0](text, start)
 
 
 def decode(data: bytes) -> Raw | None:
