@@ -9,6 +9,7 @@ no exit.json, and parked.json says where the next attempt goes on.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -18,11 +19,15 @@ sys.path[:] = [part for part in sys.path if part not in ("", os.getcwd())]
 
 if __name__ == "__main__":  # a signal that comes while the rest loads waits until the worker can act on it
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
+    gc.disable()  # importing makes nothing that could be collected
 
 import ctypes  # noqa: E402
 import time  # noqa: E402
-import traceback  # noqa: E402
 from pathlib import Path  # noqa: E402
+
+from lumen_tui.model.quick_imports import import_msgspec  # noqa: E402
+
+import_msgspec()
 
 import msgspec  # noqa: E402
 
@@ -84,9 +89,16 @@ def _attempt(world: World, tally: TaskTally, started: list[Task]) -> tuple[str, 
         started.clear()  # its last event stands: it is not over
         return _PUT_BACK, str(error)
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was becomes an exit
-        sys.stderr.write(world.redact(traceback.format_exc()))
+        _tell_where(world)
         return "failed", integrity.program_replaced() or f"{type(error).__name__}: {error}"
     return ("done", "") if outcome.ok else ("failed", outcome.reason)
+
+
+def _tell_where(world: World) -> None:
+    """Write on stderr where the exception came from that is being handled."""
+    import traceback  # 5 ms, which nearly no worker needs
+
+    sys.stderr.write(world.redact(traceback.format_exc()))
 
 
 def _last_event(task: Task, status: str, reason: str) -> None:
@@ -181,7 +193,7 @@ def _check(world: World, claim: Exit) -> int:
     except (files.StoreError, OSError):
         raise  # a full disk: it is checked again once there is room
     except Exception as error:  # noqa: BLE001 - the edge of the process: whatever it was, nothing is proved
-        sys.stderr.write(world.redact(traceback.format_exc()))
+        _tell_where(world)
         judgement = claimed.not_checked(integrity.program_replaced() or f"{type(error).__name__}: {error}")
     stopper.disarm()
     end_children()
@@ -190,6 +202,8 @@ def _check(world: World, claim: Exit) -> int:
 
 def main(arguments: list[str]) -> int:
     """Check the call, take the lock and work."""
+    gc.freeze()
+    gc.enable()
     os.umask(0o077)
     try:
         (named,) = arguments
