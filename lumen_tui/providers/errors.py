@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import json
 import math
 import re
@@ -300,7 +299,11 @@ def _requested_wait(headers: Any, now: float) -> float:
     if value := headers.get("retry-after-ms"):
         return float(value) / 1000
     value = headers.get("retry-after") or "0"
-    return float(value) if _is_number(value) else email.utils.parsedate_to_datetime(value).timestamp() - now
+    if _is_number(value):
+        return float(value)
+    from email.utils import parsedate_to_datetime  # 3 ms, which few answers need
+
+    return parsedate_to_datetime(value).timestamp() - now
 
 
 def _is_number(text: str) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import msgspec
 
+from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.media import Media, is_name, most_bytes, named
 from lumen_tui.model.text import safe
 from lumen_tui.storage import directories, files
@@ -53,7 +53,7 @@ class Outputs:
 
 def keep_media(context: Context, data: bytes, media: Media) -> Media:
     """Keep an image or a PDF once, however often it is read, and return it with its name; without one: no room."""
-    stored = msgspec.structs.replace(media, name=named(media, hashlib.sha256(data).hexdigest()))
+    stored = msgspec.structs.replace(media, name=named(media, openssl_sha256(data).hexdigest()))
     if load_media(context.folder, stored) is not None:
         return stored
     if context.memo.output_bytes + len(data) > _MOST_STORED:
@@ -73,7 +73,7 @@ def load_media(folder: Path, media: Media) -> bytes | None:
         data = files.read(folder / media.name, most_bytes(media.type))
     except (files.StoreError, OSError):
         return None
-    return data if data is not None and named(media, hashlib.sha256(data).hexdigest()) == media.name else None
+    return data if data is not None and named(media, openssl_sha256(data).hexdigest()) == media.name else None
 
 
 def keep(context: Context, data: bytes, ending: str) -> str:

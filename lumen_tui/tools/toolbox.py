@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from msgspec import Struct
 from lumen_tui.model import renamed
 from lumen_tui.model.approvals import COMMANDS, AllowRule, moving, reach_words
 from lumen_tui.model.config import Config
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.roles import Role, ToolRule
 from lumen_tui.model.tasks import STEP_LIMIT, Spec
 from lumen_tui.model.text import one_line, safe
@@ -391,7 +391,7 @@ class Toolbox:
     def _note(self, requested: RequestedCall, result: ToolResult) -> None:
         past, name = self._past, requested.tool.name
         output = f"{result.text}\0{result.summary}"  # for a long text only the summary may tell what is new
-        output_hash = hashlib.sha256(output.encode("utf-8", "replace")).hexdigest()
+        output_hash = sha256(output.encode("utf-8", "replace"))
         self._past = msgspec.structs.replace(
             past,
             called=(*past.called, name),

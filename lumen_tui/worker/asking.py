@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
@@ -302,6 +301,8 @@ def hashes_now(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _hash(path: str) -> str:
+    import hashlib  # OpenSSL, which few tasks need
+
     try:
         with os.fdopen(opening.file(os.path.realpath(path)), "rb") as file:
             status = os.fstat(file.fileno())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.tasks import Parked, Spec
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
@@ -181,7 +181,7 @@ def _contents(records: Iterable[Record]) -> dict[str, bytes]:
             for path, known in record.files.items():
                 before = by_path.pop(path, None)
                 for data in _candidates(calls.get(record.result.call_id), record.result.text, before):
-                    if hashlib.sha256(data).hexdigest() == known:
+                    if openssl_sha256(data).hexdigest() == known:
                         by_path[path] = data
     return by_path
 

@@ -7,7 +7,6 @@ it, a power cut at most what is done again.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from lumen_tui.model import agent
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Parked, Spec
 from lumen_tui.providers.conversation.history import Said, UserMessage
@@ -44,7 +44,7 @@ _ABOUT = ("objective", "context", "constraints", "accept", "role", "folder", "ro
 
 def hash_of(value: object) -> str:
     """Return a short hash of any value that JSON can hold."""
-    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:24]
+    return sha256(msgspec.json.encode(value, order="deterministic"))[:24]
 
 
 def about(spec: Spec) -> str:

@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice, pairwise
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 from cronsim import CronSim, CronSimError
 
 from lumen_tui.model import times
 from lumen_tui.model.schedule_runs import Due, begins
 from lumen_tui.model.schedules import SHORTEST, Schedule, ScheduleError
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 _COUNTED = 10_000  # times that are counted one by one: a week of a schedule that is due each minute
 _KEPT = 1000  # of them that are named
@@ -53,13 +56,14 @@ def once(text: str, zone: str, now: float) -> float:
 @lru_cache(64)
 def zone_of(name: str) -> ZoneInfo:
     """Return a time zone by its IANA name. ScheduleError with near names for one that there is not."""
-    import difflib
     import zoneinfo
 
     try:
-        return ZoneInfo(name)
+        return zoneinfo.ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         known = sorted(zoneinfo.available_timezones())
+    import difflib
+
     near = ", ".join(difflib.get_close_matches(name, known, 3, 0.5)) or "UTC, Europe/Berlin, America/New_York"
     raise ScheduleError(f"there is no time zone {name[:60]!r}: an IANA name such as {near}")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import os
 from pathlib import Path
 
+from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.files.writing import MAX_BYTES, read_whole
@@ -35,7 +35,7 @@ def note(context: Context, path: str, data: bytes | None) -> None:
     contents.pop(path, None)
     if data is None:
         return
-    known[path] = hashlib.sha256(data).digest()
+    known[path] = openssl_sha256(data).digest()
     contents[path] = data
     total = sum(map(len, contents.values()))
     while total > _MOST_KEPT:
@@ -48,7 +48,7 @@ def must_be_known(context: Context, path: str, before: bytes | None) -> None:
     Once it was shown what changed it may go on. A file that it never read is not refused here.
     """
     expected = context.memo.known.get(path)
-    if expected is None or (before is not None and hashlib.sha256(before).digest() == expected):
+    if expected is None or (before is not None and openssl_sha256(before).digest() == expected):
         return
     if before is None:
         note(context, path, None)

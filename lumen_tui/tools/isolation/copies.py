@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +11,7 @@ import msgspec
 
 from lumen_tui.model.changelist import FileSide
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files
 from lumen_tui.tools.base import size_text
@@ -121,8 +121,8 @@ def _copy(path: str, target: str, status: os.stat_result) -> FileSide:
     if stat.S_ISLNK(status.st_mode):
         link = os.readlink(path)
         os.symlink(link, target)
-        return FileSide(hashlib.sha256(os.fsencode(link)).hexdigest(), len(os.fsencode(link)), 0o777, link=True)
-    digest, size, mode = hashlib.sha256(), 0, stat.S_IMODE(status.st_mode) & 0o777
+        return FileSide(openssl_sha256(os.fsencode(link)).hexdigest(), len(os.fsencode(link)), 0o777, link=True)
+    digest, size, mode = openssl_sha256(), 0, stat.S_IMODE(status.st_mode) & 0o777
     source = opening.file(path)
     with os.fdopen(source, "rb") as stream, open(target, "xb") as out:
         while part := stream.read(_CHUNK):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model.changelist import FileSide
+from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.isolation import RECORD, Isolation
 from lumen_tui.storage import directories, files
 from lumen_tui.store.tasks.change_records import FOLDER, Unreadable, read_record
@@ -40,7 +40,7 @@ def content(folder: Path, side: FileSide | None) -> bytes:
     if side is None:
         return b""
     data = files.read(content_path(folder, side), side.size + 1)
-    if data is None or hashlib.sha256(data).hexdigest() != side.sha256:
+    if data is None or openssl_sha256(data).hexdigest() != side.sha256:
         raise Unreadable(f"the content kept as {side.sha256[:12]} is {'gone' if data is None else 'damaged'}")
     return data
 
@@ -65,7 +65,7 @@ def keep(folder: Path, path: str) -> FileSide | None:
         return side
     with os.fdopen(fd, "rb") as stream:
         directories.make_folder(folder / FOLDER)
-        digest, size = hashlib.sha256(), 0
+        digest, size = openssl_sha256(), 0
 
         def write(out: int) -> None:
             nonlocal size
@@ -84,14 +84,14 @@ def current(path: str, side: FileSide) -> bytes:
     """Return the content of the file at the real path `path`. Unreadable where it is not that side any more."""
     with os.fdopen(opening.file(path), "rb") as stream:
         data = stream.read(side.size + 1)
-    if hashlib.sha256(data).hexdigest() != side.sha256:
+    if openssl_sha256(data).hexdigest() != side.sha256:
         raise Unreadable("it is changing right now: try again in a moment")
     return data
 
 
 def side_of_bytes(data: bytes, *, mode: int) -> FileSide:
     """Return the side of a file with this content."""
-    return FileSide(hashlib.sha256(data).hexdigest(), len(data), mode)
+    return FileSide(openssl_sha256(data).hexdigest(), len(data), mode)
 
 
 def keep_bytes(folder: Path, data: bytes, *, mode: int) -> FileSide:
@@ -113,7 +113,7 @@ def side_of(path: str) -> FileSide | None:
     side, fd = _opened(path)
     if side is None or fd < 0:
         return side
-    digest, size = hashlib.sha256(), 0
+    digest, size = openssl_sha256(), 0
     with os.fdopen(fd, "rb") as stream:
         while part := stream.read(_CHUNK):
             digest.update(part)
@@ -129,7 +129,7 @@ def _opened(path: str) -> tuple[FileSide | None, int]:
         return None, -1
     if stat.S_ISLNK(status.st_mode):
         target = os.fsencode(os.readlink(path))
-        return FileSide(hashlib.sha256(target).hexdigest(), len(target), 0o777, link=True), -1
+        return FileSide(openssl_sha256(target).hexdigest(), len(target), 0o777, link=True), -1
     if not stat.S_ISREG(status.st_mode):
         raise IsADirectoryError(21, "it is neither a file nor a link")
     fd = opening.file(path)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterator
 
+from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
@@ -36,7 +36,7 @@ def look_file(context: Context, probe: Probe) -> Reading:
 
 def look_hash(context: Context, probe: Probe) -> Reading:
     """Compare the SHA-256 of the content."""
-    digest = hashlib.sha256()
+    digest = openssl_sha256()
     for part in _parts(context, probe.target, HASH_LIMIT):
         digest.update(part)
     actual = digest.hexdigest()
