@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from lumen_tui.model.roles import ALL_TOOLS, REQUEST_HOST, Limits, Role, ToolRule
@@ -50,7 +50,7 @@ def make_box(state: Store) -> MakeBox:
             role=role, spec=task, store=state, folder=state.layout.task("tsk-a"), now=lambda: 1_700_000_000.0,
             monotonic=monotonic, progress=progress, stopped=stopped, redact=redactor(env), environ=env,
         )  # fmt: skip
-        return Toolbox(role, task, dataclasses.replace(context, ask=ask) if ask else context)
+        return Toolbox(role, task, msgspec.structs.replace(context, ask=ask) if ask else context)
 
     return make
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import lumen_machine
+import msgspec
 import pytest
 
 from lumen_tui.tools.files.writing import may_write
@@ -65,7 +66,7 @@ def test_a_damaged_memory_of_it_is_made_anew(machine):
 def test_too_many_folders_are_told_and_too_many_names_refused(machine, monkeypatch):
     told: list[str] = []
     box = machine.box()
-    object.__setattr__(box._context, "progress", told.append)
+    msgspec.structs.force_setattr(box._context, "progress", told.append)
     monkeypatch.setattr("lumen_tui.tools.sandbox.secrets._MOST_FOLDERS", 1)
     for _ in range(2):
         assert box.call("shell", {"command": f"echo {len(told)}"}).ok

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import lumen_machine
+import msgspec
 import pytest
 
 from lumen_tui.storage import files
@@ -204,7 +205,7 @@ def test_where_nobody_answers_for_modes_nothing_is_run(machine):
 def test_the_state_folder_stays_closed_to_commands_below_a_granted_folder(machine):
     machine.store.layout.config.write_text(f'[sandbox]\ntier = "{machine.tier}"\nwritable = ["{machine.top}"]\n')
     box = machine.box()
-    object.__setattr__(box._context, "environ", {**box._context.environ, "HOME": "/nowhere/home"})
+    msgspec.structs.force_setattr(box._context, "environ", {**box._context.environ, "HOME": "/nowhere/home"})
     before, modes_before = machine.kept(), modes(machine)
     script = (
         "cd @state@; for f in tasks/tsk-a/spec.json engine.lock memory/new tasks/tsk-a/new; do echo x >> $f; done; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import lumen_machine
+import msgspec
 import pytest
 from sandbox_attacks import ATTACKS, SECRET, SURVIVORS, got_through, places
 
@@ -159,7 +160,7 @@ def test_without_a_sandbox_an_allowed_command_runs_and_is_noted_as_begun(unwalle
     unwalled.answer = ApprovalReply(allowed=True, by="ann")
     begun: list[str] = []
     box = unwalled.box(**READER)
-    object.__setattr__(box._context, "begins", begun.append)
+    msgspec.structs.force_setattr(box._context, "begins", begun.append)
     assert "file" in box.call("shell", {"command": f"ls {unwalled.top}/outside"}).text
     assert begun == ["shell"], "a worker that dies now is not started again by itself"
 
@@ -167,16 +168,16 @@ def test_without_a_sandbox_an_allowed_command_runs_and_is_noted_as_begun(unwalle
 def test_in_a_sandbox_nothing_counts_as_begun(machine):
     begun: list[str] = []
     box = machine.box(**READER)
-    object.__setattr__(box._context, "begins", begun.append)
+    msgspec.structs.force_setattr(box._context, "begins", begun.append)
     assert box.call("shell", {"command": "ls"}).ok
     assert begun == []
 
 
 def test_where_nobody_can_be_asked_it_is_refused_with_what_to_do(unwalled):
-    from lumen_tui.tools.base import Context
+    from lumen_tui.tools.base import _nobody
 
     box = unwalled.box(**READER)
-    object.__setattr__(box._context, "ask", Context.ask)
+    msgspec.structs.force_setattr(box._context, "ask", _nobody)
     result = box.call("shell", {"command": "ls"})
     assert not result.ok
     assert "nobody can be asked here" in result.text

@@ -67,7 +67,7 @@ def test_what_a_command_wrote_is_there_afterwards(machine, granted, roots, home)
     here, home = lambda text: text.replace("@top@", str(machine.top)), home.replace("@top@", str(machine.top))
     machine.settings(writable=[here(path) for path in granted])
     box = machine.box(roots=tuple(map(here, roots)))
-    object.__setattr__(box._context, "environ", {**box._context.environ, "HOME": home})
+    msgspec.structs.force_setattr(box._context, "environ", {**box._context.environ, "HOME": home})
     paths = [os.path.normpath(machine.top / "project" / place) for place in PLACES]
     script = "; ".join(f"mkdir -p {os.path.dirname(path)}; echo x > {path} && echo WROTE {path}" for path in paths)
     result = box.call("shell", {"command": script, "cwd": "", "timeout": 20})
@@ -151,8 +151,8 @@ def test_it_may_not_be_written_and_the_reason_is_said(traps, path):
 
 def test_the_state_folder_stays_closed_below_a_granted_folder(unwalled):
     context = context_of(unwalled)
-    context = type(context)(**{**vars(context), "environ": {**context.environ, "HOME": "/nonexistent"}})
-    object.__setattr__(context, "role", msgspec.structs.replace(context.role, writable=(str(unwalled.top),)))
+    context = msgspec.structs.replace(context, environ={**context.environ, "HOME": "/nonexistent"})
+    msgspec.structs.force_setattr(context, "role", msgspec.structs.replace(context.role, writable=(str(unwalled.top),)))
     assert str(unwalled.top) in writable_roots(context, sandbox_settings(context))[0]
     assert may_write(context, str(unwalled.top / "outside" / "new")) == ""
     assert "lumen itself" in may_write(context, str(unwalled.store.root / "lumen.toml"))

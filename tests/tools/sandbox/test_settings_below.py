@@ -6,6 +6,7 @@ import os
 import time
 
 import lumen_machine
+import msgspec
 import pytest
 
 from lumen_tui.tools.sandbox import protected_paths
@@ -21,7 +22,7 @@ def settings(folder):
 
 def looked(machine, progress):
     box = machine.box()
-    object.__setattr__(box._context, "progress", progress)
+    msgspec.structs.force_setattr(box._context, "progress", progress)
     return box
 
 

@@ -126,7 +126,7 @@ def test_one_that_stops_working_later_runs_nothing(machine):
     results = msgspec.structs.replace(BOTH, machine=tiers._machine(path))
     files.replace(index / tiers.RESULTS, msgspec.json.encode(results))
     box = machine.box()
-    object.__setattr__(box._context, "environ", {**box._context.environ, "PATH": path})
+    msgspec.structs.force_setattr(box._context, "environ", {**box._context.environ, "PATH": path})
     result = box.call("shell", {"command": "echo ran > here; echo ran"})
     assert not result.ok
     assert "nothing was run" in result.text
@@ -220,7 +220,7 @@ def test_taking_programs_off_the_path_never_loosens_what_is_required(unwalled, s
     lines = "".join(f'{name} = "{value}"\n' for name, value in settings.items())
     unwalled.store.layout.config.write_text(f"[sandbox]\n{lines}")
     box = unwalled.box()
-    object.__setattr__(box._context, "environ", {**box._context.environ, "PATH": path})
+    msgspec.structs.force_setattr(box._context, "environ", {**box._context.environ, "PATH": path})
     result = box.call("shell", {"command": "echo ran > here"})
     assert not result.ok
     assert "no command is run" in result.text
