@@ -5,8 +5,10 @@ Compiling takes 0.1 ms and more each, which is a tenth of what a command takes t
 
 from __future__ import annotations
 
-import re
-from typing import Any, AnyStr, cast
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Any, AnyStr
 
 _DECLARED: list[_Lazy] = []
 
@@ -20,6 +22,8 @@ class _Lazy:
 
     def __getattr__(self, name: str) -> Any:
         if self._compiled is None:
+            import re
+
             self._compiled = re.compile(self._text, self._flags)
         value = getattr(self._compiled, name)
         setattr(self, name, value)
@@ -30,7 +34,7 @@ def lazy_re(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return the pattern of `text`, compiled when it is first used; the functions of `re` do not take it."""
     declared = _Lazy(text, flags)
     _DECLARED.append(declared)
-    return cast("re.Pattern[AnyStr]", declared)
+    return declared  # type: ignore[return-value]  # it has what a pattern has
 
 
 def compile_all() -> int:
