@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
-def import_msgspec() -> None:
-    """Import msgspec with what `typing` has: it prefers typing_extensions, which costs each command 6 ms of 70."""
-    if "msgspec" in sys.modules or "typing_extensions" in sys.modules:
-        return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]
-    import msgspec  # noqa: F401 - for those that come after
+class _Platform:
+    """What `uuid` asks `platform` for, which compiles nine patterns when it is imported."""
 
-    del sys.modules["typing_extensions"]
+    @staticmethod
+    def system() -> str:
+        return os.uname().sysname
+
+
+def import_msgspec() -> None:
+    """Import msgspec, with what `typing` has where it prefers typing_extensions: 9 ms less of 70 for each command."""
+    if "msgspec" in sys.modules:
+        return
+    stand_ins = {"typing_extensions": None, "platform": _Platform}
+    mine = {name: module for name, module in stand_ins.items() if name not in sys.modules}
+    sys.modules.update(mine)  # type: ignore[arg-type]
+    try:
+        import msgspec  # noqa: F401 - for those that come after
+    finally:
+        for name in mine:
+            del sys.modules[name]

@@ -16,7 +16,7 @@ from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Untriaged
-from lumen_tui.model.roles import unreached
+from lumen_tui.model.roles import Role, unreached
 from lumen_tui.model.snapshot import DemoMark, EngineView, Revisions, Snapshot, SpendView, WakeState
 from lumen_tui.model.tasks import ALIVE, TaskView
 from lumen_tui.model.text import one_line, safe
@@ -53,6 +53,8 @@ from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.role_stats import Proposals
 from lumen_tui.store.tasks.task_index import TaskIndex, TaskList
 from lumen_tui.store.tasks.task_records import read_json
+
+RoleList = tuple[list[Role], list[str], list[Problem]]  # as `list_roles` returns it
 
 _PACKETS = 30
 _WAKE_BYTES = 256 * 1024
@@ -129,8 +131,12 @@ def _learnt_files(layout: Layout) -> list[Path]:
     return [layout.observations, layout.constitution, layout.approved_constitution, layout.promotions]
 
 
-def _tool_problems(layout: Layout) -> list[Problem]:
-    servers = server_problems(layout, load_config(layout)[0], list_roles(layout)[0])
+def _tool_problems(
+    layout: Layout, config: Stamped[tuple[Config, list[Problem]]], roles: Stamped[RoleList]
+) -> list[Problem]:
+    config.refresh()  # whoever asks has looked at the files already, so that what changes now makes him ask again
+    roles.refresh()
+    servers = server_problems(layout, config.value[0], roles.value[0])
     return [*servers, *list_custom_tools(layout)[1]]
 
 
@@ -155,12 +161,13 @@ class SnapshotReader:
         self._task_news = ChangedTasks(layout)
         self._config = Stamped(lambda: _setting_files(layout), lambda: load_config(layout))
         self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
+        config, roles = self._config, self._roles
         self._tools = Stamped(
             lambda: [
                 *(layout.config, layout.operator, layout.accepted, layout.custom_tools),
                 *(*python_files(layout), *_role_files(layout)),
             ],
-            lambda: _tool_problems(layout),
+            lambda: _tool_problems(layout, config, roles),
         )
         self._mail = Stamped(lambda: [*mail.source_files(layout).values()], lambda: mail.sources(layout))
         self._themes = Stamped(lambda: [layout.themes, *theme_files(layout)], lambda: list_themes(layout))
