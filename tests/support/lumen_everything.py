@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -226,6 +227,7 @@ def main(root: Path, address: Path) -> None:
         def ready() -> None:
             address.write_text(url)
 
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # uvicorn raises it again once it has ended
         try:
             ApiServer(configured(application(api)), ready, api.mcp.end).run([listener])
         finally:
