@@ -90,7 +90,7 @@ def pause(store: Store, request: PauseAgent, *, by: str, now: float) -> Done:
     if after == "task" and scope and scope != "loop" and not scope.startswith(("role:", pauses.PROVIDER)):
         raise ActionError("one worker pauses after its `step` or `now`; to end it use `task cancel`")
     until = times.iso(now + request.seconds) if request.seconds else ""
-    summary = f"asked to pause {scope_text}" + (f" until {times.stamp_of(until)}" if until else "")
+    summary = f"paused {scope_text}" + (f" until {times.stamp_of(until)}" if until else "")
     command = Command(
         id=ids.new_id("cmd"),
         at=times.iso(now),
@@ -116,7 +116,7 @@ def resume(store: Store, request: ResumeAgent, *, by: str, now: float) -> Done:
     more = [name for name in pauses.in_force(store.layout, now) if name != pauses.EVERYTHING]
     scope_text += f" ({', '.join(more)} too)" if more and not scope else ""
     command = Command(id=ids.new_id("cmd"), at=times.iso(now), verb="resume", target=scope, by=by)
-    return _send(store, command, f"asked to let {scope_text} go on", "engine.resume", by=by, now=now)
+    return _send(store, command, f"resumed {scope_text}", "engine.resume", by=by, now=now)
 
 
 def _is_paused(store: Store, target: str, now: float) -> bool:
@@ -145,7 +145,7 @@ def _on_their_way(store: Store) -> set[str]:
 def _scope(store: Store, target: str) -> tuple[str, str]:
     """Return what to pause, as a command names it, and in words."""
     if target in ("", "all"):
-        return "", "everything"
+        return "", "all"
     if target == "loop":
         return "loop", "the loop"
     if target.startswith(pauses.PROVIDER):

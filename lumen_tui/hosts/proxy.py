@@ -68,7 +68,7 @@ class TaskProxy:
             raise Refused(answer.refused)
         await self._patiently(self._follow)
         if not _has_ended(self._folder, self._attempt):
-            self.give_up(f"its worker on {self._host} ended without a word", whole=True)
+            self.give_up(f"its worker on {self._host} crashed", whole=True)
 
     async def _follow(self) -> HostAnswer | None:
         try:

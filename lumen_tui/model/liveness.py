@@ -65,7 +65,7 @@ def _by_age(beat: Heartbeat, ages: _Ages) -> tuple[EngineLife, str]:
         return EngineLife.ALIVE, ""
     if ages.late - ages.slept <= GRACE:
         return EngineLife.ALIVE, f"the machine slept for {times.span(ages.slept)}; the beat comes now"
-    return EngineLife.LATE, f"its beat is {times.span(ages.late - ages.slept)} late"
+    return EngineLife.LATE, f"heartbeat overdue by {times.span(ages.late - ages.slept)}"
 
 
 def _why_none(heartbeat: Heartbeat | None, now: float) -> str:

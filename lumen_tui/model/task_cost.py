@@ -122,6 +122,8 @@ def _progress(event: TaskEvent, before: Progress) -> Progress:
         progress = convert(event.data.get("progress", {}), Progress)
     except ValidationError:
         return before  # a later version wrote it
+    if progress.most_steps:  # calls beyond them are refused, but for one that writes the result
+        progress = replace(progress, steps=min(progress.steps, progress.most_steps))
     return progress if progress.window else replace(progress, filled=before.filled, window=before.window)
 
 

@@ -108,12 +108,12 @@ def fold(text: str) -> str:
     for empty, run in groupby(safe(text).expandtabs(4).split("\n"), key=lambda part: not part.strip()):
         parts = list(run)
         folded = empty and len(parts) >= _EMPTY_LINES
-        lines += [f"… {_number(len(parts))} empty lines …"] if folded else [_BLANKS.sub(_gap, part) for part in parts]
+        lines += [f"… {len(parts):,} empty lines …"] if folded else [_BLANKS.sub(_gap, part) for part in parts]
     return "\n".join(lines)
 
 
 def _gap(run: re.Match[str]) -> str:
-    return f" … {_number(len(run[0]))} blanks … "
+    return f" … {len(run[0]):,} blanks … "
 
 
 def brief(text: str, limit: int) -> str:
@@ -121,7 +121,7 @@ def brief(text: str, limit: int) -> str:
     flat = " ".join(fold(text).split())
     if len(flat) <= limit:
         return flat
-    between = f" … {_number(len(flat) - limit)} more characters … "
+    between = f" … {len(flat) - limit:,} more characters … "
     room = max(0, limit - len(between))
     tail = room // _TAIL
     return f"{flat[: room - tail]}{between}{flat[len(flat) - tail :]}"
@@ -130,7 +130,3 @@ def brief(text: str, limit: int) -> str:
 def line_count(text: str) -> int:
     """Return how many lines `text` has, an ending line break apart."""
     return len(text.removesuffix("\n").split("\n"))
-
-
-def _number(value: int) -> str:
-    return f"{value:,}".replace(",", " ")

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from lumen_tui.model import times
 from lumen_tui.model.attention import can_wait
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
+from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, shown_key
@@ -22,6 +23,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.lines import Cell, line, sign
 from lumen_tui.tui.panes.base import PanedRoom, PaneFrame
 from lumen_tui.tui.room_command import RoomCommand
+from lumen_tui.tui.theme import Shapes
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approval_answer import AnswerSender, NeedsHost
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 MOST = 3  # rows; the list of needs has all of them
 _KIND, _AGE = 10, 11  # cells
 _HINTS_FROM = 90  # cells from which a row names its keys
-_WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
+WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
+_STATUS = {Need.FAILED: Status.FAILED, Need.LOST: Status.LOST, Need.STALLED: Status.STALLED}
 # What a row offers beside its text: the full choice is in the footer, once the row is selected.
 _HINTS: Mapping[Need, tuple[str, ...]] = {
     Need.APPROVAL: ("answer_allow", "answer_deny"),
@@ -42,6 +45,13 @@ _HINTS: Mapping[Need, tuple[str, ...]] = {
     Need.CHANGES: ("changes_accept", "changes_drop"),
     Need.BUDGET: ("needs_raise",),
 }
+
+
+def need_shape(need: Need, shapes: Shapes) -> str:
+    """Return the mark of a need: what waits for an answer, the state of a task, or that of everything else."""
+    if need in (Need.APPROVAL, Need.QUESTION):
+        return shapes.waits
+    return shapes.status[_STATUS[need]] if need in _STATUS else shapes.need
 
 
 class BandRows:
@@ -58,9 +68,8 @@ class BandRows:
         look = appearance_of(self._band.app)
         ink, going = look.ink, row.key in self.going
         hints = self._hints(row) if width >= _HINTS_FROM else ""
-        shape = look.shapes.waits if row.need in (Need.APPROVAL, Need.QUESTION) else look.shapes.need
         cells = (
-            sign("" if look.spoken else shape, ink.bad if row.need in _WRONG else ink.loud),
+            sign("" if look.spoken else need_shape(row.need, look.shapes), ink.bad if row.need in WRONG else ink.loud),
             Cell(row.need.value, ink.muted, _KIND, gap=1),
             Cell(
                 words.held(self._band.snapshot.operators, row.target, humanize(row.text)),

@@ -77,7 +77,7 @@ class Room(RoomScreen):
 
     def on_key(self, event: events.Key) -> None:
         """Run the operator's own command with this key, or tell where one went whose key moved with this version."""
-        scopes = (self.current.scope, EVERYWHERE)
+        scopes = (self.band.SCOPE,) if self.band.in_front else (self.current.scope, EVERYWHERE)
         if self.handlers.pressed(event.key):
             event.stop()
         elif event.key in _OLD_KEYS and (words := moved_to(event.key, scopes, self.snapshot.config.keys)):

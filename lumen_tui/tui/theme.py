@@ -64,6 +64,11 @@ class Shapes(msgspec.Struct, frozen=True):
         """The mark of what failed."""
         return self.status[Status.FAILED]
 
+    def gauge(self, share: float, size: int) -> str:
+        """Return a bar of `size` cells, filled to a share of them."""
+        filled = max(0, min(size, round(share * size)))
+        return self.bar * filled + self.rule * (size - filled)
+
 
 SHAPES = Shapes(
     {

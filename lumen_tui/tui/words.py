@@ -13,8 +13,8 @@ _LONG = 12  # characters of a path's beginning that a row does not spare room fo
 
 
 def number(value: int) -> str:
-    """`1204` -> `1 204`."""
-    return f"{value:,}".replace(",", " ")
+    """`1204` -> `1,204`."""
+    return f"{value:,}"
 
 
 def kilo(value: int) -> str:
@@ -37,7 +37,7 @@ def percent(share: float) -> str:
 
 
 def plural(count: int, singular: str, many: str = "") -> str:
-    """`1 row`, `1 204 rows`."""
+    """`1 row`, `1,204 rows`."""
     return f"{number(count)} {singular if count == 1 else many or singular + 's'}"
 
 

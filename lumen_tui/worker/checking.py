@@ -190,7 +190,7 @@ class Checker:
             folder=self.folder,
         )
         if not readings:
-            return _unknown(str(check), "the probe ended without a word")
+            return _unknown(str(check), "the probe crashed")
         reading = readings[0][1]
         finding = Finding.HOLDS if reading.outcome is Outcome.HOLDS else Finding.FAILS
         return CheckResult(check=str(check), finding=finding, evidence=reading.evidence)

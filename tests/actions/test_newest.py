@@ -49,7 +49,7 @@ def test_a_pause_is_taken_back_whether_the_engine_did_it_yet_or_not(desk, in_for
         desk.store.command_receipts.append({"command_id": _field(command, "id"), "at": "", "ok": True})
         pause_all(desk.store.layout, Pause(at="2027-01-15T08:00:02.000Z", by="ana", reason="backup"))
     said = desk.do("undo").summary
-    assert said.startswith("undone: asked to pause everything")
+    assert said.startswith("undone: paused all")
     if in_force:
         assert b'"resume"' in list(desk.store.commands.lines())[-1]
         assert b'"alone"' in list(desk.store.commands.lines())[-1]

@@ -108,7 +108,7 @@ def test_a_worker_that_is_killed_on_its_host_is_lost_and_goes_on_as_the_next_att
     process.kill_lock_holders(str(fleet.remote("attic", task_id) / "run.lock"))
     until(lambda: fleet.ended(task_id), fleet.instead)
     assert (fleet.ended(task_id).status, fleet.ended(task_id).attempt) == ("done", 2)
-    assert "its worker on attic ended without a word" in (fleet.layout.events).read_text()
+    assert "its worker on attic crashed" in (fleet.layout.events).read_text()
     events = (fleet.task(task_id) / "events.jsonl").read_text()
     assert events.count('"kind":"call"') == len(STEPS)
 

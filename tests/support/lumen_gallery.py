@@ -32,18 +32,30 @@ from lumen_tui.tui.app import LumenApp
 NOW = 1_795_593_600.0  # 2026-11-25 08:00 UTC
 OPERATOR = "ana"
 _PREFIX, _NAME = "shop-", "web-shop-2026"  # of the folder, and what is shown instead, as long as its whole name
-_SETTINGS = """[sandbox]
+_OFFLINE = """[sandbox]
 tier = "auto"
 
 [models]
 provider = "offline"
+"""
+_SPOILT = """
+[workers]
+limit = "many"
 
+[budget]
+day_usd = 0.50
+
+[heartbeats]
+every_minutes = 5
+"""
+_TORN = b'{"id": "sig-torn", "message": "\xff\xfe half of a li\n'
+_SETTINGS = f"""{_OFFLINE}
 [commands.branches]
 run = "git branch --sort=-committerdate"
 help = "The branches, the newest first."
 
 [commands.grep]
-run = "grep -rn {ask:word to look for} ."
+run = "grep -rn {{ask:word to look for}} ."
 help = "A word in the project."
 """
 _STEPS = (
@@ -57,6 +69,11 @@ _STEPS = (
     ("text", "Part 24: /usr/bin. One link points elsewhere than before. I look whether a package moved it.", ""),
     ("call", "ls -la /usr/bin | head -26", "shell"),
 )
+_USED = {
+    "input_tokens": 141_900, "output_tokens": 3_310, "read_tokens": 96_000, "usd": 0.0145,
+    "progress": {"steps": 23, "most_steps": 40, "seconds": 44, "most_seconds": 600, "filled": 21_400,
+                 "window": 200_000},
+}  # fmt: skip
 
 
 class Gallery:
@@ -66,14 +83,17 @@ class Gallery:
         self.now = now
         self.base = Path(tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp"))
         self.root = self.base / "state"
-        recording.unpack(recording.ARCHIVE, self.base, now)
         self.store = Store(self.root)
         self.layout = Layout(self.root)
         self._held: list[int] = []
+        self._fill()
+        self._pristine = {path: (path.read_bytes(), _stamp(path)) for path in self._files()}
+
+    def _fill(self) -> None:
+        recording.unpack(recording.ARCHIVE, self.base, self.now)
         files.replace(self.layout.config, _SETTINGS.encode())
         self._start_engine()
         self._start_workers()
-        self._pristine = {path: (path.read_bytes(), _stamp(path)) for path in self._files()}
 
     def close(self) -> None:
         for descriptor in self._held:
@@ -86,12 +106,13 @@ class Gallery:
         assert descriptor is not None
         self._held.append(descriptor)
 
-    def _start_engine(self) -> None:
+    def _start_engine(self, ago: float = 60.0) -> None:
+        """Let an engine hold the folder, whose last heartbeat is so many seconds old."""
         self.hold(self.layout.engine_lock)
         own = process.myself()
         beat = Heartbeat(
-            beat=2187, phase="asleep", at=iso(self.now - 60), pid=own.pid, start_ticks=own.start_ticks,
-            boot_id=own.boot_id, next_at=iso(self.now + 192), brain="script", sandbox="bubblewrap",
+            beat=2187, phase="asleep", at=iso(self.now - ago), pid=own.pid, start_ticks=own.start_ticks,
+            boot_id=own.boot_id, next_at=iso(self.now - ago + 252), brain="script", sandbox="bubblewrap",
         )  # fmt: skip
         files.replace(self.layout.heartbeat, msgspec.json.encode(beat))
 
@@ -110,8 +131,9 @@ class Gallery:
                  why="shell:any asks, in lumen.toml", folder=str(self.base / "project"))  # fmt: skip
         self.start("tsk-88ab000000000", "Choose where sessions live", "planner", 300.0,
                    (("waiting", f"asks the operator: {_QUESTION}", ASK),))  # fmt: skip
-        self.ask("tsk-88ab000000000", ASK, {"question": _QUESTION}, summary=_QUESTION, question=_QUESTION,
-                 default="Postgres", options=("Postgres", "Redis", "Leave them in memory"))  # fmt: skip
+        self.ask("tsk-88ab000000000", ASK, {"question": _QUESTION}, role="planner", summary=_QUESTION,
+                 question=_QUESTION, default="Postgres",
+                 options=("Postgres", "Redis", "Leave them in memory"))  # fmt: skip
 
     def start(
         self, task_id: str, objective: str, role: str, ago: float, steps: tuple[tuple[str, str, str], ...],
@@ -127,18 +149,20 @@ class Gallery:
         pause = (ago - silent) / max(1, len(steps))
         events = [TaskEvent(at=iso(began), kind="started", text=f"role {role}")]
         events += [
-            TaskEvent(at=iso(began + pause * place), kind=kind, text=text, tool=tool)
+            TaskEvent(
+                at=iso(began + pause * place), kind=kind, text=text, tool=tool, data=_USED if kind == "usage" else {}
+            )
             for place, (kind, text, tool) in enumerate(steps, start=1)
         ]
         files.replace(folder / "events.jsonl", b"".join(msgspec.json.encode(each) + b"\n" for each in events))
         self.hold(folder / "run.lock")
 
-    def ask(self, task_id: str, tool: str, arguments: dict[str, object], **more: Any) -> None:
+    def ask(self, task_id: str, tool: str, arguments: dict[str, object], role: str = "builder", **more: Any) -> None:
         """Let the worker of a task wait for a person."""
         call, at = call_hash(tool, {"of": task_id}), self.now - 2 * MINUTE  # the same wherever the folder is
         request = Approval(
             id=approvals.id_for(task_id, call, 0), task_id=task_id, tool=tool, hash=call, asked_at=iso(at),
-            expires_at=iso(at + HOUR), arguments=arguments, role="builder", **more,
+            expires_at=iso(at + HOUR), arguments=arguments, role=role, **more,
         )  # fmt: skip
         approvals.ask(self.layout, request)
 
@@ -168,6 +192,30 @@ class Gallery:
         return text.replace(self.base.name, _NAME)
 
 
+class FirstDay(Gallery):
+    """A state folder in which an engine has just begun and nothing has happened yet."""
+
+    def _fill(self) -> None:
+        self.layout.create()
+        files.replace(self.layout.config, _OFFLINE.encode())
+        self._start_engine()
+
+
+class Trouble(Gallery):
+    """The recording with an engine that hangs, a day's budget that is gone, and files that somebody damaged."""
+
+    def _fill(self) -> None:
+        recording.unpack(recording.ARCHIVE, self.base, self.now)
+        files.replace(self.layout.config, f"{_OFFLINE}{_SPOILT}".encode())
+        self._start_engine(ago=HOUR)
+        self._start_workers()
+        for path in (self.layout.signals, self.layout.memory, self.layout.actions):
+            with path.open("ab") as journal:
+                journal.write(_TORN)
+        (self.layout.roles / "analyst.md").write_bytes(b"---\nname: analyst\ntier: enormous\n---\n\xff\xfe")
+        (self.layout.work / "WU-100.md").write_bytes(b"---\nid: WU-100\nstatus: [\n---\n")
+
+
 def _stamp(path: Path) -> tuple[int, int, int]:
     status = path.stat()
     return (status.st_size, status.st_atime_ns, status.st_mtime_ns)
@@ -177,9 +225,9 @@ _QUESTION = "Where do sessions live after the move? Postgres keeps them over a r
 
 
 @contextmanager
-def gallery() -> Iterator[Gallery]:
+def gallery(kind: type[Gallery] = Gallery) -> Iterator[Gallery]:
     """A gallery until the end of the block."""
-    opened = Gallery()
+    opened = kind()
     try:
         yield opened
     finally:

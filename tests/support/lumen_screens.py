@@ -25,6 +25,7 @@ SCREENS = {
     "sorted discoveries": "5 z o",
     "loop": "1 enter",
     "task": "3 j j j enter",
+    "failed task": "3 j j j j enter",
     "signal": "4 enter",
     "discovery": "5 enter",
     "node": "6 enter",
@@ -82,6 +83,16 @@ SCREENS = {
     "past asked": "tilde tilde",
     "since then": "tilde shift+left at",
 }
+# What is opened on the first day, when all of it is empty; and in trouble, where it says so.
+FIRST_DAY = (
+    "room", "zoom loop", "zoom wake", "zoom workers", "zoom signals", "zoom discoveries", "zoom decay", "needs",
+    "roles", "budget", "evolution", "trials", "blocks", "facts", "relays", "schedules", "changes", "chat", "journal",
+    "log", "since", "loops", "own commands", "command log", "work units", "settings", "charts", "past",
+)  # fmt: skip
+TROUBLE = (
+    "room", "zoom loop", "zoom workers", "needs", "problems", "approval", "deny", "failed task", "work units", "roles",
+    "budget", "facts", "relays", "settings", "charts", "log", "past",
+)  # fmt: skip
 _LOOKS_AGAIN = 0.25  # seconds
 
 

@@ -167,9 +167,7 @@ def engine(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     recorded = ProcessId(beat.pid, beat.start_ticks, beat.boot_id)
     if not held and beat.phase != "stopped":
         alive = process.is_same(recorded)
-        fault = (
-            f"nobody holds the lock; {'its process lives all the same' if alive else 'the engine ended without a word'}"
-        )
+        fault = f"nobody holds the lock; {'its process lives all the same' if alive else 'the engine crashed'}"
         hint = f"end process {beat.pid}, then start an engine" if alive else "the next engine recovers"
         yield DoctorFinding("engine", "heartbeat.json", fault, hint, PROBLEM if alive else NOTE)
     if not held:

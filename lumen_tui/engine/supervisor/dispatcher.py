@@ -203,7 +203,7 @@ class Dispatcher:
             self._checks[view.id] = began + started
             return started
         how = self.ended_how(view.id)
-        reason = f"the process that checks it ended {began} times without a word" + (f": {how}" if how else "")
+        reason = f"the process that checks it crashed {began} times" + (f": {how}" if how else "")
         claims.give_up(self._store.layout.task(view.id), reason, now)
         self._log.add("not_checked", reason, now, task_id=view.id)
         self._index.expect(view.id)

@@ -165,11 +165,11 @@ class TaskSupervisor:
         repeatable = goes_on or self._repeatable(view.spec.role, folder, view.attempt, known=known)
         if again and repeatable:
             workers.keep_attempt(folder, view.attempt)
-            text = f"attempt {view.attempt} ended without a word{how}; trying again"
+            text = f"attempt {view.attempt}: worker crashed{how}; trying again"
             self._log.add("lost", text, now, task_id=view.id)
         else:
             warning = "; it may have changed something, so it is not begun again by itself" if again else ""
-            reason = f"the worker ended without a word in attempt {view.attempt}{how}{warning}"
+            reason = f"the worker crashed in attempt {view.attempt}{how}{warning}"
             task_records.write_exit(folder, view.id, "lost", reason, attempt=view.attempt, now=now)
             self._log.add("lost", reason, now, task_id=view.id)
 

@@ -21,9 +21,11 @@ from lumen_tui.tui import words
 from lumen_tui.tui.kit.lines import spread
 from lumen_tui.tui.theme import Appearance, Ink
 
-_ENGINE = 2  # up to this `drop` a part tells whether the engine lives: it is not left out while others are said shorter
+_TELLS = 3  # up to this `drop` a part tells whether the engine lives and what is wrong: others are said shorter first
 _SAID = 70  # characters at most behind the state's word
 _GAP = 2  # blanks at least between what stands left and what stands right
+_BAR = 8  # cells of the gauge of the day's caps
+_NEARLY = 0.8  # of a cap: from here its gauge is no quiet one
 
 
 class Part(NamedTuple):
@@ -34,6 +36,7 @@ class Part(NamedTuple):
     style: Style
     right: bool = False
     short: str = ""  # said instead where there is no room for all of it
+    shortest: str = ""  # and where there is none for that
 
 
 class Moving(NamedTuple):
@@ -64,29 +67,37 @@ def header(
 
 def _fitting(parts: list[Part], room: int) -> list[Part]:
     """What fits: each in turn is said shorter or left out; what is small enough for the cells left comes back."""
-    order = sorted((number for number, part in enumerate(parts) if part.drop), key=lambda n: -parts[n].drop)
+    can = [_briefer(part) is not None for part in parts]
+    order = sorted((n for n, part in enumerate(parts) if part.drop), key=lambda n: (-parts[n].drop, not can[n]))
     shown, gone = dict(enumerate(parts)), dict[int, Part]()
-    first = [n for n in order if parts[n].drop > _ENGINE or parts[n].short not in ("", parts[n].text)]
-    for number in [*first, *order]:
-        if _size(shown) <= room or number in gone:
-            continue
-        part = shown.pop(number)
-        if part.short and part.text != part.short:
-            shown[number] = part._replace(text=part.short)
-        else:
-            gone[number] = part
-    for number in reversed(gone):
-        if _size(shown) + cell_len(gone[number].text) <= room:
-            shown[number] = gone[number]
+    for number in (n for n in order if parts[n].drop > _TELLS or can[n]):
+        while _size(shown) > room and (briefer := _briefer(shown[number])):
+            shown[number] = briefer
+        if _size(shown) > room and not can[number]:
+            gone[number] = shown.pop(number)
+    for number in order:
+        if _size(shown) > room and number in shown:
+            gone[number] = shown.pop(number)
+    for number, part in reversed(gone.items()):
+        if _size(more := {**shown, number: part}) <= room:
+            shown = more
     return [shown[number] for number in sorted(shown)]
 
 
+def _briefer(part: Part) -> Part | None:
+    """Return a part said shorter; None where it cannot be."""
+    texts = [text for text in (part.short, part.shortest) if text not in ("", part.text)]
+    return part._replace(text=texts[0], short="".join(texts[1:]), shortest="") if texts else None
+
+
 def _size(parts: Mapping[int, Part]) -> int:
-    return sum(cell_len(part.text) for part in parts.values())
+    """Return the cells that they take; the first one begins without its blanks."""
+    first = parts[min(parts)].text if parts else ""
+    return sum(cell_len(part.text) for part in parts.values()) - len(first) + len(first.lstrip(" "))
 
 
 def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool, moving: Moving) -> list[Part]:
-    ink, sep, spent = look.ink, look.shapes.sep, spend_words(moving.spend)
+    ink, sep = look.ink, look.shapes.sep
     beat, status = snapshot.engine.heartbeat, agent_status(snapshot, now)
     return [
         Part(9, one_line(snapshot.config.agent.name, 24), ink.loud),
@@ -104,7 +115,7 @@ def _parts(snapshot: Snapshot, now: float, look: Appearance, *, here: bool, movi
         _sandbox(beat, ink, sep),
         _others(snapshot, ink),
         *_troubles(snapshot, status, ink),
-        Part(7, f"{spent}   ", ink.muted, right=True, short=f"{spent.removeprefix('today ')}  "),
+        _spent(moving.spend, look),
         Part(7, f"{words.number(len(snapshot.snoozed))} snoozed  " if snapshot.snoozed else "", ink.muted, right=True),
         _needs(snapshot, status, look),
     ]
@@ -207,6 +218,17 @@ def spend_words(spend: SpendView) -> str:
 
 def _share(cap: tuple[float, str]) -> float:
     return cap[0]
+
+
+def _spent(spend: SpendView, look: Appearance) -> Part:
+    """Return what is gone of the nearest cap, in words and as a gauge; read aloud the words are enough."""
+    caps = ((spend.usd, spend.usd_cap), (spend.tokens, spend.tokens_cap), (spend.seconds, spend.seconds_cap))
+    shares = [gone / most for gone, most in caps if most and not spend.closed]
+    bar, half = (look.shapes.gauge(max(shares), size) if shares else "" for size in (_BAR, _BAR // 2))
+    style, said = look.ink.accent if shares and max(shares) >= _NEARLY else look.ink.muted, spend_words(spend)
+    brief = said.removeprefix("today ")
+    texts = (f"{f'{said} {bar}'.rstrip()}   ", f"{f'{brief} {half}'.rstrip()}  ", f"{brief}  ")
+    return Part(7, texts[0], style, right=True, short=texts[1], shortest=texts[2])
 
 
 def _others(snapshot: Snapshot, ink: Ink) -> Part:

@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
+from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -48,6 +49,11 @@ def diff_line(text: str, look: Appearance) -> str:
         return text
     told = {"+": f"{look.shapes.added} ", "-": f"{look.shapes.removed} "}
     return told.get(text[:1], text[:1]) + text[1:]
+
+
+def edge_title(text: str) -> Content:
+    """Return a title for a frame that has an upper edge alone: Textual puts blanks beside corners only."""
+    return Content(f" {text} " if text else "")
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:

@@ -21,6 +21,7 @@ from lumen_tui.tui.kit.jobs import Loader, submit
 from lumen_tui.tui.kit.keys import KeysLine, pair_of
 from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.kit.line_list import Rows as Rows
+from lumen_tui.tui.kit.lines import edge_title
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
 from lumen_tui.tui.room_command import RoomCommand
@@ -35,7 +36,7 @@ def beside(parts: Sequence[Widget], title: str = "") -> ComposeResult:
     """Yield the body of a list in one half; in the other the facts and the text of its selected row."""
     with Horizontal(classes="halves"):
         with Vertical(classes="half") as half:
-            half.border_title = Content(title) if title else None
+            half.border_title = edge_title(title) if title else None
             yield from parts[:-1]
         with VerticalScroll(classes="half second detail"):
             yield Facts()

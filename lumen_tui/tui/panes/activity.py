@@ -29,38 +29,48 @@ def something(snapshot: Snapshot, now: float) -> bool:
 
 
 def strip(snapshot: Snapshot, now: float, width: int, look: Appearance) -> list[Segment]:
-    """Return the strip on `width` cells: what does not fit is left out from its end."""
-    ink, pieces = look.ink, list[Piece]()
-    for group in (_spend(snapshot, look), _pace(snapshot, look), _ticks(snapshot, now, look), _last(snapshot, look)):
-        used = sum(cell_len(text) for text, _ in pieces)
-        if group and used + sum(cell_len(text) for text, _ in group) <= width:
+    """Return the strip on `width` cells, said shorter where that makes it fit; else its end is left out."""
+    for brief in (False, True):
+        groups = [_spend(snapshot, look, brief), _pace(snapshot, look, brief), _ticks(snapshot, now, look, brief),
+                  _last(snapshot, look, brief)]  # fmt: skip
+        if sum(map(_cells, groups)) <= width:
+            break
+    pieces = list[Piece]()
+    for group in groups:
+        if _cells(pieces + group) <= width:
             pieces += group
-    return spread(width, pieces or [("", ink.text)], [])
+    return spread(width, pieces or [("", look.ink.text)], [])
 
 
-def _spend(snapshot: Snapshot, look: Appearance) -> list[Piece]:
+def _cells(pieces: list[Piece]) -> int:
+    return sum(cell_len(text) for text, _ in pieces)
+
+
+def _spend(snapshot: Snapshot, look: Appearance, brief: bool) -> list[Piece]:
     """Return a level for each bucket, the oldest first."""
     ink, levels = look.ink, look.shapes.levels
     slots = snapshot.spend.slots or (0.0,) * BUCKETS
     most = max(*slots, 0.0) or 1.0
     chart = "".join(levels[min(len(levels) - 1, int(len(levels) * slot / most))] for slot in slots)
     hours = len(slots) * SLOT / times.HOUR
-    return [(f"{hours:g} h ", ink.muted), (chart, ink.text if any(slots) else ink.faint), (" now", ink.muted)]
+    since, until = (f"{hours:g}h ", "") if brief else (f"{hours:g} h ", " now")
+    return [(since, ink.muted), (chart, ink.text if any(slots) else ink.faint), (until, ink.muted)]
 
 
-def _pace(snapshot: Snapshot, look: Appearance) -> list[Piece]:
+def _pace(snapshot: Snapshot, look: Appearance, brief: bool) -> list[Piece]:
     spent = sum(snapshot.spend.slots[-_HOUR:])
     amount = words.money(spent) if snapshot.spend.slots_usd else f"{words.kilo(int(spent))} tokens"
-    return [(f"   {amount} in the last hour" if spent else "", look.ink.muted)]
+    text = f"  {amount}/h" if brief else f"   {amount} in the last hour"
+    return [(text, look.ink.muted)] if spent else []
 
 
-def _ticks(snapshot: Snapshot, now: float, look: Appearance) -> list[Piece]:
+def _ticks(snapshot: Snapshot, now: float, look: Appearance, brief: bool) -> list[Piece]:
     """Return a tick for each quarter of an hour in which a loop ended, and the mark of a failure where one failed."""
     ink, shapes = look.ink, look.shapes
     ended, failed = set[int](), set[int]()
     for at, bad in _loops(snapshot, now):
         (failed if bad else ended).add(_cell(at, now))
-    pieces: list[Piece] = [("   loops ", ink.muted)]
+    pieces: list[Piece] = [("  loops " if brief else "   loops ", ink.muted)]
     for cell in range(BUCKETS // _TOGETHER):
         mark = (shapes.failed, ink.bad) if cell in failed else (shapes.tick, ink.text)
         pieces.append(mark if cell in failed | ended else (shapes.sep, ink.faint))
@@ -79,10 +89,10 @@ def _loops(snapshot: Snapshot, now: float) -> Iterator[tuple[float, bool]]:
             yield at, bool(packet.failed)
 
 
-def _last(snapshot: Snapshot, look: Appearance) -> list[Piece]:
+def _last(snapshot: Snapshot, look: Appearance, brief: bool) -> list[Piece]:
     """Return how many tasks failed and need a person, and when the last of them did."""
     failed = [need for need in snapshot.attention if need.need in _FAILED and need.since]
     if not failed:
         return []
     at = times.iso(max(need.since for need in failed))[11:16]
-    return [(f"   {look.shapes.failed} {len(failed)} failed {at}", look.ink.bad)]
+    return [(f"{'  ' if brief else '   '}{look.shapes.failed} {len(failed)} failed {at}", look.ink.bad)]

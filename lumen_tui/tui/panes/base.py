@@ -20,7 +20,7 @@ from lumen_tui.model.text import humanize, one_line, safe
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import RoomView, appearance_of
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Lines, ScrolledLines, spread, wrap
+from lumen_tui.tui.kit.lines import Lines, ScrolledLines, edge_title, spread, wrap
 from lumen_tui.tui.panes.sorting import Sorting
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.shares import EMPTY
@@ -124,7 +124,8 @@ class PaneFrame(Vertical):
         """Write into the frame, and repaint only that part of it."""
         width, height = self.content_size
         if (title := one_line(title)) != (was := self._captions["title"]):
-            self._captions["title"], self._border_title = title, Content(title)
+            self._captions["title"] = title
+            self._border_title = edge_title(title) if self.lines_given == EMPTY else Content(title)
             start, stop = _differs(was, title, width)
             self.refresh(Region(start + 2, -1, stop - start, 1))
         if (subtitle := one_line(subtitle)) != (was := self._captions["subtitle"]):
@@ -346,7 +347,7 @@ def place_of(rows: LineList[Any], what: str) -> str:
 
 
 _LIMIT = 20_000  # characters that are laid out
-_NOTHING = "Select a row: it is shown here in full."
+_NOTHING = "The selected row appears here in full."
 
 
 class DetailColumn(PaneFrame):

@@ -15,6 +15,7 @@ from textual.binding import BindingType
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
+from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.records import PRIORITIES, DiscoveryRow, Node
 from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.triage import returned
@@ -134,7 +135,8 @@ class DiscoveryRows:
     def more(self, row: DiscoveryRow, width: int) -> list[Segment]:
         ink, shapes = self._pane.look.ink, self._pane.look.shapes
         back = returned(row.node, self._pane.now)
-        about = f" {shapes.sep} ".join((kind_of(row.node), *row.node.tags, *([back] if back else [])))
+        sorts = kind_words(row.node)[self._pane.kinds > 0 :]  # a column of its own has the first
+        about = f" {shapes.sep} ".join((*sorts, *([back] if back else [])))
         left: list[tuple[str, Style]] = [(about, ink.muted)]
         like = self._pane.like(row)
         if like is None:
@@ -162,9 +164,16 @@ def _kinds(text: str, style: Style, width: int = _KIND) -> list[Cell]:
 
 
 def kind_of(node: Node) -> str:
-    """`bug`, `idea`, `question`, `dependency`, or just `discovery`."""
+    """`bug`, `idea`, `question`, `dependency`, by its type or by a tag; or just `discovery`."""
     kind = node.metadata.get("type") or node.metadata.get("kind")
-    return kind if isinstance(kind, str) and kind else node.type
+    tagged = next((tag for tag in node.tags if tag in DISCOVERY_ALIASES), node.type)
+    return kind if isinstance(kind, str) and kind else tagged
+
+
+def kind_words(node: Node) -> list[str]:
+    """Return what sort of discovery it is, and its other tags."""
+    kind = kind_of(node)
+    return [kind, *(tag for tag in node.tags if tag != kind)]
 
 
 class DiscoveriesPane(Pane):

@@ -203,7 +203,7 @@ def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
 def _run_words(request: Approval, text: str) -> str:
     count = line_count(text)
     verb = "send" if request.tool == SEND_MAIL else "run"
-    return f"what it would {verb}" + (f": {count:,} lines".replace(",", " ") if count > 1 else "")
+    return f"what it would {verb}" + (f": {count:,} lines" if count > 1 else "")
 
 
 def whole(request: Approval) -> bool:

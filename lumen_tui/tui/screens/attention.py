@@ -145,7 +145,7 @@ class AttentionScreen(AnswerSheet):
         for key in gone:
             del self.rows.marks.keys[key]
         off = f"{words.number(len(snapshot.snoozed))} snoozed" if snapshot.snoozed and not self._off else ""
-        fill(self, shown, f"{'Snoozed' if self._off else 'Needs you'}: {words.number(len(shown))}", off)
+        fill(self, shown, f"{'Snoozed' if self._off else 'Needs you'} · {words.number(len(shown))}", off)
         self.verbs.follow(before)
         if self.answers is not None:
             self.answers.going &= {need.target for need in snapshot.attention}

@@ -10,6 +10,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
+from lumen_tui.tui.band import WRONG, need_shape
 from lumen_tui.tui.kit.lines import Cell, line, sign
 from lumen_tui.tui.kit.sheets import Rows
 from lumen_tui.tui.screens.approval_page import left
@@ -19,7 +20,6 @@ from lumen_tui.tui.theme import Appearance
 
 _BESIDE = 19  # cells of the first line around the text, but for the age
 _LONGEST = 1000
-_WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
 
 
 class AttentionRows(Rows[Attention]):
@@ -51,7 +51,7 @@ class AttentionRows(Rows[Attention]):
         age = "sent" if going else self._back(row) or (words.age(self.now - row.since) if row.since else "")
         risky = bool(self._risk(row))
         cells = (
-            sign(self._mark(risky), ink.bad if risky or row.need in _WRONG else ink.loud),
+            sign(self._mark(row.need, risky), ink.bad if risky or row.need in WRONG else ink.loud),
             Cell(row.need.value, ink.muted, 12, gap=1),
             sign(self.look.shapes.gutter, ink.faint, gap=1),
             Cell(
@@ -94,12 +94,12 @@ class AttentionRows(Rows[Attention]):
             return ""
         hidden = text[len(chop_cells(text, max(2, size - 1))[0]) :]
         room = width - 18
-        return f"…{hidden[1 - room :] if row.need in _WRONG and len(hidden) > room - 1 else hidden}"
+        return f"…{hidden[1 - room :] if row.need in WRONG and len(hidden) > room - 1 else hidden}"
 
-    def _mark(self, risky: bool) -> str:
+    def _mark(self, need: Need, risky: bool) -> str:
         """Return the sign of a row; read aloud only a risk has one, and all else is said by its kind."""
         shapes = self.look.shapes
-        return shapes.alert if risky and self.look.spoken else shapes.need
+        return (shapes.alert if risky else "") if self.look.spoken else need_shape(need, shapes)
 
     def words(self, row: Attention) -> str:
         return one_line(f"{row.need} {row.target} {row.text}")

@@ -32,7 +32,7 @@ from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.jobs import looked
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.lines import Cell, edge_title, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
 from lumen_tui.tui.kit.screen import FormScreen, Invalid, Keys, row
 from lumen_tui.tui.kit.sheets import FILTERING, LoadedSheet, ReadingScreen, Rows, beside, chosen_row, fill
@@ -238,7 +238,7 @@ class BlocksScreen(LoadedSheet[BlockRow, BlocksPage]):
         row = self.rows.selected
         self.show_facts()
         detail = self.query_one(".detail")
-        detail.border_title = Content((f"step {row.past.step} changed" if row.past else row.key) if row else " ")
+        detail.border_title = edge_title((f"step {row.past.step} changed" if row.past else row.key) if row else "")
         self._show_text(safe(row.block.text[:_BESIDE]) if row and not row.past else "", diff=False)
         if row is not None and row.past is not None:
             self.run_worker(self._load_diff(row), group="diff")

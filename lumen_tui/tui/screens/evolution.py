@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.content import Content
 from textual.widgets import Static
 
 from lumen_tui.engine.port import Port
@@ -28,7 +27,7 @@ from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.keys import key_of
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.lines import Cell, edge_title, line
 from lumen_tui.tui.kit.parts import Fact, Facts, coloured
 from lumen_tui.tui.kit.questions import ConfirmKey, ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
@@ -284,7 +283,8 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
     def keys(self) -> Keys:
         acts = self.offer("evolution_accept", "evolution_reject", "evolution_edit")
         parts = self.offer("evolution_versions", "evolution_rejected", "evolution_trials")
-        return (*acts, *parts, *self.offer("evolution_restore", "undo"), *self.offer("why", "filter", "back"))
+        returns = ("evolution_restore",) if self.page.versions else ()
+        return (*acts, *parts, *self.offer(*returns, "undo"), *self.offer("why", "filter", "back"))
 
     def _loaded(self, page: EvolutionPage) -> None:
         self.page = page
@@ -304,7 +304,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         row = self.rows.selected
         self.show_facts()
         title, text = change_of(row, self.page) if row else ("", "")
-        self.query_one(".detail").border_title = Content(title) if title else None
+        self.query_one(".detail").border_title = edge_title(title) if title else None
         self._show_change(text)
         if row is not None and row.version is not None:
             self.run_worker(self._load_change(row), group="diff", exclusive=True)
@@ -326,7 +326,7 @@ class EvolutionScreen(LoadedSheet[EvolutionRow, EvolutionPage]):
         except (LookupError, OSError, files.StoreError) as error:
             text = f"! {error}"
         if self.rows.selected is row:
-            self.query_one(".detail").border_title = Content(f"what version {number} changed")
+            self.query_one(".detail").border_title = edge_title(f"what version {number} changed")
             self._show_change(text)
 
     def opened(self, row: EvolutionRow) -> None:

@@ -62,6 +62,7 @@ class JournalScreen(LoadedSheet[AuditEntry, Sequence[AuditEntry]]):
     """Every recent action of every operator."""
 
     SCOPE = "journal"
+    OF_ROWS = frozenset({"undo"})
     EMPTY = "No actions yet. What operators do is recorded here, with the reason."
     TWO_LINES = True
 

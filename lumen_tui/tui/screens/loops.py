@@ -90,6 +90,7 @@ class PacketsScreen(LoadedSheet[Packet, tuple[PacketRows, Sequence[Packet]]]):
     """Every packet, newest first, read from disk when it is seen. `at`: the loop under the cursor at first."""
 
     SCOPE = "packets"
+    OF_ROWS = frozenset({"loop_capsule"})
     EMPTY = "No loop has ended yet: the main agent wakes when there is something for it, such as a signal."
     TWO_LINES = True
 

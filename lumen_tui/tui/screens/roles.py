@@ -33,7 +33,7 @@ from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit import jobs
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, line
+from lumen_tui.tui.kit.lines import Cell, edge_title, line
 from lumen_tui.tui.kit.parts import Fact, Facts
 from lumen_tui.tui.kit.questions import ReasonPrompt
 from lumen_tui.tui.kit.screen import Keys
@@ -260,7 +260,7 @@ class RolesScreen(ListSheet[None, RoleRow]):
     def _show_detail(self) -> None:
         row = self.rows.selected
         self.query_one(Facts).show(role_facts(row, self.snapshot, appearance_of(self.app)) if row else ())
-        self.query_one(".detail").border_title = Content(one_line(row.name, 64) if row else " ")
+        self.query_one(".detail").border_title = edge_title(one_line(row.name, 64) if row else "")
         prompt = self.query_one(".prompt", Static)
         text = row.role.prompt if row and row.role else ""
         prompt.update(Content(safe(text)))

@@ -26,7 +26,7 @@ from lumen_tui.tui.host import appearance_of, host_of
 from lumen_tui.tui.kit import editor, jobs
 from lumen_tui.tui.kit.keys import KeysLine
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, ScrolledLines, line
+from lumen_tui.tui.kit.lines import Cell, ScrolledLines, edge_title, line
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine, markdown_lines
 from lumen_tui.tui.kit.screen import DetailScreen, Keys
 from lumen_tui.tui.kit.sheets import ReadingScreen
@@ -100,12 +100,7 @@ def gauges(progress: Progress, shapes: Shapes) -> str:
         ),
         (progress.filled, progress.window, f"{words.kilo(progress.filled)} of {words.kilo(progress.window)} window"),
     )
-    return f" {shapes.sep} ".join(f"{_bar(part / most, shapes)} {text}" for part, most, text in shares if most)
-
-
-def _bar(share: float, shapes: Shapes) -> str:
-    filled = min(_BAR, round(share * _BAR))
-    return shapes.bar * filled + shapes.rule * (_BAR - filled)
+    return f" {shapes.sep} ".join(f"{shapes.gauge(part / most, _BAR)} {text}" for part, most, text in shares if most)
 
 
 def _checks(view: TaskView, shapes: Shapes) -> Content:
@@ -226,7 +221,7 @@ class TaskDetailScreen(DetailScreen[None]):
         yield Facts(classes="head")
         yield TranscriptView(appearance_of(self.app), classes="half")
         with Vertical(classes="half result") as result:
-            result.border_title = Content("result")
+            result.border_title = edge_title("result")
             yield ScrolledLines(self._result_lines, id="result")
         yield StatusLine()
 

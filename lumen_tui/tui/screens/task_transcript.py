@@ -14,7 +14,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 
 from lumen_tui.model import times
 from lumen_tui.model.tasks import Status, TaskEvent, legible
@@ -22,7 +21,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, line, wrap
+from lumen_tui.tui.kit.lines import Cell, edge_title, line, wrap
 from lumen_tui.tui.kit.sheets import FILTERING, ListFilter, Rows
 from lumen_tui.tui.theme import Appearance, Shapes
 
@@ -209,7 +208,7 @@ class TranscriptView(Vertical):
 
     def __init__(self, look: Appearance, *, classes: str) -> None:
         super().__init__(classes=classes)
-        self.border_title = Content("steps")
+        self.border_title = edge_title("steps")
         self._rows = TranscriptRows(look)
         self.list: LineList[TranscriptRow] = LineList(
             self._rows, empty="Nothing yet: its steps appear here.", id="transcript"
@@ -273,7 +272,7 @@ class TranscriptView(Vertical):
         if len(model):
             at_end = model.cursor >= len(model) - 1
             parts.append("following" if at_end else f"line {model.cursor + 1:,} of {len(model):,}")
-        self.border_title = Content(" · ".join(parts))
+        self.border_title = edge_title(" · ".join(parts))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._lay_out)

@@ -281,9 +281,9 @@ class TriageScreen(ListSheet[None, DiscoveryRow]):
         parts = (
             f"{words.number(max(0, count))} open",
             f"{words.number(done)} done",
-            times.span(self.now - self._began),
+            times.span(self.now - self._began) if done else "",
         )
-        heading = f"Triage {shapes.sep} {f' {shapes.sep} '.join(parts)}"
+        heading = f" {shapes.sep} ".join(("Triage", *filter(None, parts)))
         order = f"by {self._sorting.name}" if self._sorting.name else ""
         aside = f" {shapes.sep} ".join(part for part in (place_of(self.rows, "open"), order) if part)
         retitle(self, heading, aside)

@@ -13,7 +13,7 @@ from lumen_tui.queries.judged import Judged, PastDecision
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.lines import Cell, line, wrap
 from lumen_tui.tui.kit.paper import Line, blank, heading, quote
-from lumen_tui.tui.panes.discoveries import kind_of
+from lumen_tui.tui.panes.discoveries import kind_words
 from lumen_tui.tui.theme import Appearance
 
 _MOST_ALIKE = 5
@@ -78,8 +78,7 @@ def _about(row: DiscoveryRow, now: float, width: int, look: Appearance) -> Itera
     source = node.metadata.get("task_id")
     parts = (
         node.priority or "no priority",
-        kind_of(node),
-        *node.tags,
+        *kind_words(node),
         f"from {node.created_by}" if node.created_by else "",
         f"task {source}" if isinstance(source, str) else "",
         node.wu_id,

@@ -150,6 +150,7 @@ class ModelTrialWatch:
 
         self._child = await jobs.looked(self._screen, start_trial, self._layout.root, operator, candidate)
         self.follow()
+        self._screen.loader.load()  # it can be stopped now
 
     def follow(self) -> None:
         """Look from now on how far it is, until its end."""
@@ -192,6 +193,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         self._layout = Layout(Path(snapshot.root))
         super().__init__("Trials", snapshot.taken, partial(read_trial_page, self._layout))
         self._port, self._refusal = port, refusal
+        self._page: TrialPage | None = None
         self._left = threading.Event()
         self._far = ""
         self._live: ABResult | None = None
@@ -204,22 +206,17 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         yield from beside(list(super().body()))
 
     def keys(self) -> Keys:
-        acts = self.offer(
-            "trials_try",
-            "trials_stop",
-            "trials_promote",
-            "trials_take",
-            "trials_split",
-            "trials_rollback",
-            "trials_withdraw",
-            "undo",
-        )
+        stops = ("trials_stop",) if self._page is not None and self._page.now is not None else ()
+        returns = ("trials_rollback",) if self._page is not None and self._page.ledger else ()
+        changes = ("trials_promote", "trials_take", "trials_split", *returns, "trials_withdraw")
+        acts = self.offer("trials_try", *stops, *changes, "undo")
         return (*acts, *self.offer("filter", "back"))
 
     def on_unmount(self) -> None:
         self._left.set()
 
     def _loaded(self, page: TrialPage) -> None:
+        self._page = page
         in_force = f"{words.plural(page.edits, 'edit')} in force" if page.edits else "no edit in force"
         fill(self, page.tried, "Trials", f"{in_force} · {words.plural(len(page.ledger), 'step')}")
         self._live = page.live

@@ -36,6 +36,7 @@ class UnitSheet(LoadedSheet[R, T]):
     """A list about work units, with what can be done with the chosen one."""
 
     SCOPE = "unit"
+    OF_ROWS = frozenset({"new_task", "send_signal", "unit_done", "claim", "unit_block", "sort"})
     WHY = True
     REPEATS = frozenset({"wu.claim", "wu.release", "wu.block", "wu.unblock"})
 

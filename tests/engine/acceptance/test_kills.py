@@ -80,7 +80,7 @@ def test_a_check_that_dies_again_and_again_is_given_up_as_a_claim(court):
         court.until_checked(task, times)
         court.kill_check(task)
     assert court.verdict(task) == ("done", "claimed")
-    assert "ended 3 times without a word" in court.ended(task).acceptance.why
+    assert "crashed 3 times" in court.ended(task).acceptance.why
 
 
 def test_a_disproved_task_goes_back_once_killed_at_any_point(tmp_path):

@@ -42,7 +42,7 @@ RUNS, ASKS, STALLED = worker(Status.RUNNING), worker(Status.WAITING), worker(Sta
 TABLE: list[tuple[dict[str, Any], str, str]] = [
     ({}, "DOWN", "no engine"),
     ({"engine": EngineView(EngineLife.HUNG, BEAT, "in phase loop for 2 m")}, "DOWN", "engine hangs"),
-    ({"engine": EngineView(EngineLife.LATE, BEAT, "its beat is 2 m late")}, "DOWN", "heartbeat overdue"),
+    ({"engine": EngineView(EngineLife.LATE, BEAT, "heartbeat overdue by 2 m")}, "DOWN", "heartbeat overdue"),
     (beat("degraded", note="the disk is full"), "DOWN", "engine cannot work"),
     ({**ALIVE, "gone": "the state folder /x does not exist"}, "DOWN", "no state folder"),
     ({**ALIVE, "killed": "killed by ann: wild"}, "PAUSED", "killed by ann: wild"),

@@ -20,11 +20,11 @@ async def test_a_plain_call_in_sight_is_allowed_at_once_and_the_next_one_comes(d
     first, second = desk.ask("make one", at=NOW - 300), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2", "▲ 2 need you", "auto-denied in 55 min")
+        await room.sees("Needs you · 2", "▲ 2 need you", "auto-denied in 55 min")
         await room.press("y")
         await room.until(lambda: desk.answer(first))
         assert desk.answer(first).allowed
-        await room.sees("Needs you: 1", "allowed: builder: make one")
+        await room.sees("Needs you · 1", "allowed: builder: make one")
         await room.rested()
         await room.press("y")
         await room.until(lambda: desk.answer(second))
@@ -36,10 +36,10 @@ async def test_a_key_that_is_held_down_answers_once(desk: Any, open_room: Any, m
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
         await room.press("y", "y", "y")
         await room.until(lambda: desk.answer(first))
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         assert desk.answer(second) is None
 
 
@@ -47,7 +47,7 @@ async def test_what_does_not_fit_the_row_is_shown_whole_before_it_is_allowed(des
     request = desk.ask(LONG)
     async with open_room(desk, size=(80, 24)) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         assert "hidden-tail" not in room.text
         await room.press("y")
         await room.sees("Allow this?", "hidden-tail")
@@ -62,7 +62,7 @@ async def test_a_high_risk_wants_another_key_on_the_page_too(desk: Any, open_roo
     request = desk.ask("rm -rf build")
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 1", "high risk: it may remove something")
+        await room.sees("Needs you · 1", "high risk: it may remove something")
         await room.press("enter", "y")
         await room.sees("Allow this?", "Risk is high")
         await room.press("y", "y")
@@ -75,13 +75,13 @@ async def test_no_asks_for_a_reason_and_offers_the_last_one(desk: Any, open_room
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
         await room.press("d")
         await room.sees("Deny builder's call", "1 not now", "3 not allowed here")
         await room.press("r", *"not", "space", *"today", "enter")
         await room.until(lambda: desk.answer(first))
         assert (desk.answer(first).allowed, desk.answer(first).reason) == (False, "not today")
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         await room.rested()
         await room.press("d")
         await room.press("r")
@@ -107,29 +107,29 @@ async def test_marked_rows_are_answered_together(desk: Any, open_room: Any) -> N
     asked = [desk.ask(f"make part-{number}", at=NOW - 300 + number) for number in range(4)]
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 4")
+        await room.sees("Needs you · 4")
         await room.press("space", "space", "space", "y")
         await room.sees("3 calls", "make part-0", "make part-1", "make part-2")
         await room.press("a")
         await room.until(lambda: all(desk.answer(one) for one in asked[:3]))
         assert desk.answer(asked[3]) is None
-        await room.sees("3 calls allowed", "Needs you: 1")
+        await room.sees("3 calls allowed", "Needs you · 1")
         await room.press("u")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
 
 
 async def test_always_shows_the_rule_and_saves_it(desk: Any, open_room: Any) -> None:
     request = desk.ask("make test")
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         await room.press("A")
         await room.sees("1 this task", "2 each task of builder", "3 your pattern")
         await room.press("2")
         await room.sees("Allow always?", "builder may always use shell on: make test, without asking")
         await room.press("y", "enter")
         assert desk.answer(request) is None
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         await room.press("A", "2", "a")
         await room.until(lambda: desk.answer(request))
         await room.until(lambda: load_config(desk.store.layout)[0].allow)
@@ -232,9 +232,9 @@ async def test_a_row_that_comes_under_the_cursor_is_not_answered_by_the_same_key
     first, second = desk.ask("make one"), desk.ask("make two", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
         desk.do("approval.deny", approval_ids=[first.id], reason="from a shell")
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         await room.press("y")
         await room.sees("under the cursor has changed")
         assert desk.answer(second) is None
@@ -247,7 +247,7 @@ async def test_a_failed_task_is_run_again_or_put_off(desk: Any, open_room: Any) 
     desk.ended(again), desk.ended(later)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2", "fetch the page failed")
+        await room.sees("Needs you · 2", "fetch the page failed")
         await room.press("slash", *"fetch", "enter", "R")
         await room.until(lambda: room.needs == 1)
         await room.until(lambda: any(view.spec.retry_of == again for view in room.app.room.snapshot.tasks))
@@ -265,7 +265,7 @@ async def test_what_goes_with_its_cause_is_not_put_aside(desk: Any, open_room: A
     (desk.store.root / "lumen.toml").write_text("[workers]\nlimit = 'x'\n")
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         await room.press("d")
         await room.sees("goes away with its cause")
         await room.press("y")
@@ -276,7 +276,7 @@ async def test_a_room_that_only_reads_says_so(desk: Any, open_room: Any) -> None
     request = desk.ask("make one")
     async with open_room(desk, read_only=True) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         for key in ("y", "d", "A"):
             await room.press(key)
             await room.sees("--read-only")
@@ -301,14 +301,14 @@ async def test_why_a_task_failed_is_seen_however_long_its_objective(desk: Any, o
     desk.ended(task, reason="429 three times over, then it gave up")
     async with open_room(desk, size=(80, 24)) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 1", "failed: 429 three times over, then it gave up")
+        await room.sees("Needs you · 1", "failed: 429 three times over, then it gave up")
 
 
 async def test_always_says_how_many_other_calls_it_answers(desk: Any, open_room: Any) -> None:
     first, second = desk.ask("make one"), desk.ask("make one", at=NOW - 200)
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
         await room.press("A", "2")
         await room.sees("Allow always?", "It also allows 1 other call that waits now.")
         await room.press("a")

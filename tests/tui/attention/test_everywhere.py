@@ -132,14 +132,14 @@ async def test_dismissing_again_denies_no_call(desk: Any, open_room: Any) -> Non
         desk.ended(desk.task(name))
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 3")
+        await room.sees("Needs you · 3")
         await room.press("G", "d")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
         await room.press("g", "full_stop")
         await room.sees("a worker waits for your decision")
         assert desk.answer(request) is None
         await room.press("G", "full_stop")
-        await room.sees("Needs you: 1")
+        await room.sees("Needs you · 1")
         assert desk.answer(request) is None
 
 

@@ -25,7 +25,7 @@ async def test_several_tasks_are_tried_again_without_a_look_at_the_archive(desk:
         desk.ended(desk.task(f"part {number}"))
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
         sheet = room.app.screen
         sheet.snapshot = _with(sheet.snapshot)
         await room.press("space", "space", "R")

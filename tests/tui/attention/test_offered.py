@@ -11,7 +11,7 @@ async def test_what_stays_is_not_offered_to_be_put_aside(desk: Any, open_room: A
     desk.do("kill", reason="too much")
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2", "resume")
+        await room.sees("Needs you · 2", "resume")
         assert "dismiss" not in room.text
         await room.press("j")
         await room.sees("R retry", "d dismiss", "l snooze")
@@ -37,7 +37,7 @@ async def test_the_list_takes_the_lines_that_it_needs_and_the_room_below_it_offe
     async with open_room(desk) as room:
         below = room.lines[12:-1]
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 1", "R retry")
+        await room.sees("Needs you · 1", "R retry")
         assert room.lines[12:-1] == below
         assert not room.lines[-1].strip()
         before = len(room.app.screen.query_one(".box").region.line_span)
@@ -53,5 +53,5 @@ async def test_a_list_longer_than_the_window_scrolls_in_all_of_it(desk: Any, ope
         desk.ended(desk.task(f"part {number}"))
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 50", "esc back")
+        await room.sees("Needs you · 50", "esc back")
         assert room.lines[-1].startswith("╰")

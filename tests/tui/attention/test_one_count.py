@@ -78,7 +78,7 @@ async def test_four_places_say_one_number(
         await room.until(lambda: room.needs == wanted)
         if wanted:
             room.app.room.action_do("needs")
-            await room.sees(f"Needs you: {wanted} ")
+            await room.sees(f"Needs you · {wanted} ")
         driver = type(room.app._driver)
         monkeypatch.setattr(driver, "write", lambda _, data: titles.append(data))
         monkeypatch.setattr(type(room.app), "is_headless", False)
@@ -102,7 +102,7 @@ def test_the_count_is_the_last_thing_that_a_narrow_header_loses(width: int) -> N
     )  # fmt: skip
     snapshot = Snapshot(root="/state", taken=NOW, attention=needs, killed="killed by ann: a drill")
     text = "".join(part.text for part in header(snapshot, NOW, width, NO_APPEARANCE, here=False))
-    assert "▲ 1 204 need you" in text
+    assert "▲ 1,204 need you" in text
 
 
 def paused(note: str, width: int = 120) -> str:

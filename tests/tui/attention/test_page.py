@@ -271,7 +271,7 @@ async def test_next_turns_to_the_next_approval_and_behind_the_last_one_to_what_e
         await room.press("exclamation_mark", "g", "enter")
         await room.sees("Approval request: 1 of 3")
         await room.press("N")
-        await room.sees("Needs you: 4")
+        await room.sees("Needs you · 4")
         assert room.app.screen.rows.selected.need == "failed"
 
 

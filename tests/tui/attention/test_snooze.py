@@ -64,9 +64,9 @@ async def test_l_in_the_list_and_on_the_page_of_a_question(desk: Any, open_room:
     first, second = desk.ask("make one", at=desk.clock.wall - 400), desk.ask("make two")
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you: 2")
+        await room.sees("Needs you · 2")
         await room.press("l")
-        await room.sees("Needs you: 1", "1 snoozed", "make two")
+        await room.sees("Needs you · 1", "1 snoozed", "make two")
         await room.press("enter")
         await room.sees("make two", "l snooze")
         await room.press("l")
@@ -105,7 +105,7 @@ async def test_x_lists_what_is_snoozed_and_b_brings_it_back(desk: Any, open_room
         await room.press("exclamation_mark")
         await room.sees("Nothing needs you.", "1 snoozed", "x snoozed")
         await room.press("x")
-        await room.sees("Snoozed: 1", "ship the parser", "in 1 h", "b unsnooze")
+        await room.sees("Snoozed · 1", "ship the parser", "in 1 h", "b unsnooze")
         await room.press("b")
-        await room.sees("Needs you: 1", "ship the parser", "R retry")
+        await room.sees("Needs you · 1", "ship the parser", "R retry")
         assert " sent " not in room.text

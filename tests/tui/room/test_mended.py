@@ -53,9 +53,9 @@ async def test_an_open_task_follows_what_its_worker_does(open_room: Any, monkeyp
 async def test_an_open_list_of_needs_follows_too(open_room: Any, busy_snapshot: Snapshot) -> None:
     async with open_room() as room:
         await room.press("exclamation_mark")
-        assert "Needs you: 3" in room.text
+        assert "Needs you · 3" in room.text
         room.port.change(attention=busy_snapshot.attention[1:])
-        await room.until(lambda: "Needs you: 2" in room.text)
+        await room.until(lambda: "Needs you · 2" in room.text)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
@@ -149,7 +149,7 @@ async def test_a_failed_task_is_put_aside_and_comes_back(open_room: Any, tmp_pat
         await room.press("u")
         await room.until(lambda: "1 needs you" in room.header)
         await room.press("exclamation_mark", "d")
-        await room.until(lambda: "Needs you: 0" in room.text)
+        await room.until(lambda: "Needs you · 0" in room.text)
 
 
 async def test_an_engine_that_is_gone_cannot_be_put_aside_but_started(
@@ -157,7 +157,7 @@ async def test_an_engine_that_is_gone_cannot_be_put_aside_but_started(
 ) -> None:
     started: list[Path] = []
     monkeypatch.setattr(running, "start_engine", lambda root: started.append(root) or child)
-    gone = Attention(Need.ENGINE, "engine", "the engine ended without a word")
+    gone = Attention(Need.ENGINE, "engine", "the engine crashed")
     engine = EngineView(EngineLife.NONE, busy_snapshot.engine.heartbeat)
     async with open_room(msgspec.structs.replace(busy_snapshot, engine=engine, attention=(gone,))) as room:
         await room.press("B")

@@ -9,8 +9,8 @@ import lumen_docs
 import msgspec
 import pytest
 from lumen_cells import picture
-from lumen_gallery import Gallery, gallery
-from lumen_screens import SCREENS, SIZES, opened
+from lumen_gallery import FirstDay, Gallery, Trouble, gallery
+from lumen_screens import FIRST_DAY, SCREENS, SIZES, TROUBLE, opened
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
@@ -56,6 +56,36 @@ async def test_a_screen(recorded: Gallery, expected: SnapshotAssertion, name: st
         offered = [key for line in robot.app.screen.query(KeysLine) if line.display for key, _ in line._keys]
         assert sorted(set(offered)) == sorted(offered), "each key stands in the line of keys once"
         assert recorded.named(picture(robot.app)) == expected
+
+
+@pytest.fixture(scope="module")
+def first_day() -> Iterator[Gallery]:
+    with gallery(FirstDay) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def spoilt() -> Iterator[Gallery]:
+    with gallery(Trouble) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", FIRST_DAY)
+async def test_a_screen_on_the_first_day(
+    first_day: Gallery, expected: SnapshotAssertion, name: str, size: tuple[int, int]
+) -> None:
+    async with opened(first_day.room(), size, SCREENS[name]) as robot:
+        assert first_day.named(picture(robot.app)) == expected
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", TROUBLE)
+async def test_a_screen_in_trouble(
+    spoilt: Gallery, expected: SnapshotAssertion, name: str, size: tuple[int, int]
+) -> None:
+    async with opened(spoilt.room(), size, SCREENS[name]) as robot:
+        assert spoilt.named(picture(robot.app)) == expected
 
 
 @pytest.mark.parametrize("size", [(200, 50), (60, 20)], ids=lambda size: f"{size[0]}x{size[1]}")

@@ -35,7 +35,7 @@ def _stays(need: Attention) -> str:
 async def test_attention_stands_in_the_order_given_and_enter_jumps(room):
     async with room(AttentionScreen(snapshot(attention=NEEDS), _stays)) as (app, pilot):
         lines = app.shown.splitlines()
-        assert "Needs you: 2" in lines[1]
+        assert "Needs you · 2" in lines[1]
         assert "nobody holds" in lines[2]
         assert "12 min" in lines[2]
         app.screen.show(snapshot(attention=NEEDS[1:]))
