@@ -1,8 +1,9 @@
-"""What open discoveries have behind them: how long they were left, whether they were snoozed."""
+"""What open discoveries are and have behind them: how long they were left, whether they were snoozed."""
 
 from __future__ import annotations
 
 from lumen_tui.model import times
+from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.records import Node
 from lumen_tui.model.times import DAY
 
@@ -31,3 +32,16 @@ def returned(node: Node, now: float) -> str:
 
 def _touched(node: Node) -> float:
     return times.epoch(node.updated_at) or node.created
+
+
+def kind_of(node: Node) -> str:
+    """`bug`, `idea`, `question`, `dependency`, by its type or by a tag; or just `discovery`."""
+    kind = node.metadata.get("type") or node.metadata.get("kind")
+    tagged = next((tag for tag in node.tags if tag in DISCOVERY_ALIASES), node.type)
+    return kind if isinstance(kind, str) and kind else tagged
+
+
+def kind_words(node: Node) -> list[str]:
+    """Return what sort of discovery it is, and its other tags."""
+    kind = kind_of(node)
+    return [kind, *(tag for tag in node.tags if tag != kind)]

@@ -250,14 +250,14 @@ class _NodesPast:
         return self._index
 
 
-class _Written(NamedTuple):
+class _NodeDates(NamedTuple):
     """When a line of the nodes was written, and where it ends."""
 
     at: float
     end: int
 
 
-def _node_dates(layout: Layout) -> Iterator[_Written]:
+def _node_dates(layout: Layout) -> Iterator[_NodeDates]:
     """Yield when each line was written. An edit is dated; what undo put back has its old date, and that of the undo."""
     try:
         fd = files.open_plain(layout.memory)
@@ -280,7 +280,7 @@ def _node_dates(layout: Layout) -> Iterator[_Written]:
                     date = turned[turn] if turn < len(turned) else written
                 seen.add(node.id)
                 written = max(written, date)
-                yield _Written(written, end)
+                yield _NodeDates(written, end)
     finally:
         os.close(fd)
 

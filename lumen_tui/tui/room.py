@@ -113,8 +113,8 @@ class Room(RoomScreen):
         """Go to where a need is answered."""
         self.handlers.needs.chosen(need)
 
-    @on(Pane.Changed)
-    def cursor_moved(self, event: Pane.Changed) -> None:
+    @on(Pane.Updated)
+    def cursor_moved(self, event: Pane.Updated) -> None:
         """Look for near doubles of the discovery under the cursor."""
         if isinstance(event.pane, DiscoveriesPane):
             self._likeness.look(event.pane)

@@ -15,7 +15,7 @@ from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.tui.band import NeedsBand
 from lumen_tui.tui.chrome import Chrome, Columns, RoomLayout, arrange, layout_for
 from lumen_tui.tui.commands import BY_ACTION
-from lumen_tui.tui.handlers.table import Handlers
+from lumen_tui.tui.handlers.table import RoomHandlers
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.keys import bindings
 from lumen_tui.tui.kit.line_list import LineList
@@ -29,7 +29,7 @@ from lumen_tui.tui.panes.signals import SignalsPane
 from lumen_tui.tui.panes.units import UnitsStrip
 from lumen_tui.tui.panes.wake import WakePane
 from lumen_tui.tui.panes.workers import WorkersPane
-from lumen_tui.tui.patches.one_frame import OneFrame
+from lumen_tui.tui.patches.one_frame import OneFrame, paint_once
 from lumen_tui.tui.room_command import EVERYWHERE, RoomCommand
 
 
@@ -87,7 +87,7 @@ class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
         self.arranged = RoomLayout()
         self.around = Chrome(self, self, host)
         self.detail = DetailColumn()
-        self.handlers = Handlers(self, host)
+        self.handlers = RoomHandlers(self, host)
         needs = self.handlers.needs
         self.band = NeedsBand(self, needs.needs_host, needs.why_stays, self.open_need, self.around.redraw_footer)
         self.units = UnitsStrip()
@@ -150,7 +150,7 @@ class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
         answering = self.band.in_front
         self.band.show(snapshot, now)
         if self.columns.share(self.arranged):
-            self.paint_once()
+            paint_once(self)
         if answering and not self.band.display:
             self.set_focus(self.current.target)
         self._lines_again()
@@ -220,8 +220,8 @@ class RoomScreen(Outlook, OneFrame, Screen[None], inherit_bindings=False):
         """Enter or a double click, on a row or in a pane without rows."""
         self.open_row()
 
-    @on(Pane.Changed)
-    def changed(self, event: Pane.Changed) -> None:
+    @on(Pane.Updated)
+    def changed(self, event: Pane.Updated) -> None:
         """Follow a cursor that moved."""
         event.stop()
         if event.pane is self.current:

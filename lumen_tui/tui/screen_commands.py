@@ -18,25 +18,10 @@ TRIAGE = ("promote", "archive", "later", "merge", "similar", "less_urgent", "mor
 # Before the widget that has the focus: what is typed right behind tab must not end up in the field before, and in the
 # past the arrows move in time, whichever pane has the focus.
 _AT_ONCE = (
-    "chat_send",
-    "chat_stop",
-    "chat_up",
-    "chat_down",
-    "chat_half",
-    "task_half",
-    "task_more",
-    "form_send_now",
-    "form_next",
-    "form_previous",
-    "moment_back",
-    "moment_on",
-    "minute_back",
-    "minute_on",
-    "hour_back",
-    "hour_on",
-    "past_day_back",
-    "past_day_on",
-)
+    "chat_send", "chat_stop", "chat_up", "chat_down", "chat_half", "task_half",
+    "task_more", "form_send_now", "form_next", "form_previous", "moment_back", "moment_on",
+    "minute_back", "minute_on", "hour_back", "hour_on", "past_day_back", "past_day_on",
+)  # fmt: skip
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400  # seconds
 
 
@@ -55,6 +40,10 @@ def _answer(action: str, keys: str, label: str, help: str, verb: str) -> RoomCom
     return _s(action, keys, label, help, f"answer('{verb}')", writes=True)
 
 
+def _verb(action: str, keys: str, label: str, help: str, verb: str) -> RoomCommand:
+    return _s(action, keys, label, help, f"verb('{verb}')", writes=True)
+
+
 _CAUSES = "What caused it, and what came of it, with tokens and cost."
 
 # In the order of the help.
@@ -68,11 +57,11 @@ _ANSWERS = (
 _LOOP = (_like("why", help=_CAUSES), _s("loop_capsule", "x", "capsule", "Show what the loop woke with.", "capsule"))
 
 _CHANGES = (
-    _s("changes_accept", "a", "accept", "Apply what still fits to your files.", "accept", writes=True),
-    _s("changes_drop", "d", "drop", "Reject the changes.", "drop", writes=True),
-    _s("changes_edit", "e", "edit", "Open the file with both sides in $EDITOR, and bring it in.", "edit", writes=True),
-    _like("new_task", "give", "to a worker", "Have a worker merge the file with what is there now."),
-    _like("undo"),
+    _verb("changes_accept", "a", "accept", "Apply what still fits to your files.", "accept"),
+    _verb("changes_drop", "d", "drop", "Reject the changes.", "drop"),
+    _verb("changes_edit", "e", "edit", "Open the file with both sides in $EDITOR, and bring it in.", "edit"),
+    _like("new_task", "verb('give')", "to a worker", "Have a worker merge the file with what is there now."),
+    _like("undo", "verb('undo')"),
 )
 _NO = _s("question_leave", "enter", "cancel", "Answer no.", "leave")
 _OPTIONS = (
@@ -98,11 +87,11 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "sheets": _on(
         "sheets",
-        _like("next_need", "need('next_need')"),
-        _like("previous_need", "need('previous_need')"),
+        _like("next_need", "room('next_need')"),
+        _like("previous_need", "room('previous_need')"),
         _like("palette", "room('palette')"),
-        _like("needs", "need('needs')"),
-        *(_like(f"pane_{number}", f"need('pane_{number}')") for number in range(1, 7)),
+        _like("needs", "room('needs')"),
+        *(_like(f"pane_{number}", f"room('pane_{number}')") for number in range(1, 7)),
         _like("undo"),
         _like("quit", "room('quit')"),
         _like("go_back", "room('go_back')"),
@@ -110,7 +99,11 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _like("command_log", "room('command_log')"),
         _like("black_box", "room('black_box')"),
         _like("repeat", "room('repeat')", help="Repeat your last command on what is selected or open here."),
-        _like("claim", help="Tell the others that you are at what is selected or open here, or release it."),
+        _like(
+            "claim",
+            "room('claim')",
+            help="Tell the others that you are at what is selected or open here, or release it.",
+        ),
     ),
     ROWS: _on(ROWS, *(_like(row.action, f"row('{row.action}')") for row in COMMANDS if row.scope == ROWS)),
     "lists": _on("lists", _like("filter"), _like("why", help=_CAUSES)),
@@ -177,7 +170,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         "answers",
         *_ANSWERS,
         _answer("needs_dismiss", "d", "dismiss", "Dismiss it from what needs you.", "deny"),
-        *(msgspec.structs.replace(one, call=f"answer('{one.call}')") for one in _CHANGES[:2]),
+        *(msgspec.structs.replace(one, call=one.call.replace("verb", "answer")) for one in _CHANGES[:2]),
         _answer("needs_retry", "R", "retry", "Run the task again as a new task.", "retry"),
         _answer("needs_reply", "r", "reply", "Answer the question, or reply to the signal.", "reply"),
         _answer("needs_tell", "M", "message", "Say something to the worker, for its next request.", "tell"),
@@ -390,11 +383,11 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
     ),
     "unit": _on(
         "unit",
-        _like("new_task", "task", help="Give a worker a task on the work unit."),
-        _like("send_signal", "signal", help="Send a signal about the work unit."),
-        _s("unit_done", "a", "done", "Finish the work unit: its lane becomes free.", "done", writes=True),
-        _like("claim", help="Claim the work unit, or release it."),
-        _s("unit_block", "P", "block", "Block the work unit with a reason, or unblock it.", "block", writes=True),
+        _like("new_task", "verb('task')", help="Give a worker a task on the work unit."),
+        _like("send_signal", "verb('signal')", help="Send a signal about the work unit."),
+        _verb("unit_done", "a", "done", "Finish the work unit: its lane becomes free.", "done"),
+        _like("claim", "verb('claim')", help="Claim the work unit, or release it."),
+        _verb("unit_block", "P", "block", "Block the work unit with a reason, or unblock it.", "block"),
         _like("undo"),
     ),
     "units": _on(

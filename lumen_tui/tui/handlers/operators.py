@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from lumen_tui.model.requests.operators import ClaimItems, ReleaseItems
 from lumen_tui.tui.handlers.base import Handler
+from lumen_tui.tui.kit.repeats import carry_out
 from lumen_tui.tui.panes.base import subject_of
 
 
@@ -21,7 +22,7 @@ class OperatorsHandler(Handler):
         mine = all(target in claims and claims[target].by == self.host.operator for target in targets)
         request = ReleaseItems(targets=targets) if mine else ClaimItems(targets=targets)
         if (sheet := self.sheet) is not None:
-            sheet.carry_out(request)
+            carry_out(self.host, sheet, request)
         else:
             self.submit(request)
 

@@ -9,7 +9,7 @@ from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION
 from lumen_tui.tui.handlers.base import Handler
-from lumen_tui.tui.kit.repeats import CLAIMS, REPEATABLE, about
+from lumen_tui.tui.kit.repeats import CLAIMS, REPEATABLE, about, carry_out
 from lumen_tui.tui.room_command import EVERYWHERE, SIGNALS, RoomCommand
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class RepeatHandler(Handler):
             sheet.again(request)
             return
         for each in about(request, sheet.subjects()):
-            sheet.carry_out(each)
+            carry_out(self.host, sheet, each)
 
     def _own(self, sheet: DetailScreen[Any], request: Request) -> RoomCommand | None:
         """Return the screen's command for it: that of the same key."""

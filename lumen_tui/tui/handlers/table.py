@@ -52,7 +52,7 @@ _KINDS: tuple[type[Handler], ...] = (
 )
 
 
-class Handlers:
+class RoomHandlers:
     """The methods of all handlers by action."""
 
     def __init__(self, room: PanedRoom, host: Host) -> None:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
 from lumen_tui.model.requests.base import Request
+
+if TYPE_CHECKING:
+    from lumen_tui.tui.host import Host
+
+
+class Told(Protocol):
+    """A screen that has a line for a sentence."""
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """Show a sentence."""
 
 
 class Repeatable(NamedTuple):
@@ -54,3 +64,8 @@ def about(request: Request, names: Sequence[str]) -> list[Request]:
     if field.endswith("_id"):
         return [msgspec.structs.replace(request, **{field: name}) for name in names]
     return [msgspec.structs.replace(request, **{field: list(names)})] if names else []
+
+
+def carry_out(host: Host, sheet: Told, request: Request) -> None:
+    """Carry out one action, and say on the sheet in front what came of it."""
+    host.submit(request, lambda done: sheet.say(done.summary), lambda why: sheet.say(why, bad=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,11 +20,11 @@ from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION
-from lumen_tui.tui.host import host_of
+from lumen_tui.tui.host import Host, host_of
 from lumen_tui.tui.kit.keys import TINY, KeysLine, Scoped, command_of, key_of, operators_keys
 from lumen_tui.tui.kit.keys import Keys as Keys
 from lumen_tui.tui.kit.parts import StatusLine, status_text
-from lumen_tui.tui.kit.repeats import about
+from lumen_tui.tui.kit.repeats import about, carry_out
 from lumen_tui.tui.moved_keys import moved_to
 from lumen_tui.tui.patches.one_frame import OneFrame, Sheet
 from lumen_tui.tui.room_command import RoomCommand
@@ -94,14 +94,19 @@ class Dialog(Scoped, OneFrame, ModalScreen[Result]):
         self.dismiss(None)
 
     def action_room(self, action: str) -> None:
-        """Carry out a command of the room above whatever is open, or say why it cannot be done now."""
+        """Carry out a command of the room, above whatever is open or instead of it, or say why it cannot be done."""
         if (host := host_of(self.app)) is None:
             return
-        room = host.front()
-        if reason := room.why_not(BY_ACTION[action]):
+        room, above = host.front(), _open_above(host) if action in _INSTEAD else []
+        reason = room.why_not(BY_ACTION[action])
+        if any(not isinstance(screen, DetailScreen) or screen.HOLDS for screen in above):
+            reason = f"decide here first; {key_of(self, 'back')} goes back"
+        if reason:
             note(self, f"{BY_ACTION[action].label}: {reason}")
-        else:
-            room.action_do(action)
+            return
+        for screen in above:
+            screen.dismiss(None)
+        room.action_do(action)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take a newer snapshot. Most dialogs have no use for one."""
@@ -146,6 +151,7 @@ class DetailScreen(Sheet, Dialog[Result]):
     SCOPE = "sheets"
     HOLDS = False  # whether something would be lost, or left undecided, where it is left in passing
     REPEATS: ClassVar[frozenset[str]] = frozenset()  # the verbs that can be repeated on what is selected or open here
+    verbs: object = None  # what its keys do, a method each, where that is no matter of how it looks
 
     @property
     def subject(self) -> str:
@@ -158,17 +164,13 @@ class DetailScreen(Sheet, Dialog[Result]):
 
     def again(self, request: Request) -> None:
         """Carry out what was done last on what is selected or open here, with the same arguments."""
-        for each in about(request, self.subjects()):
-            self.carry_out(each)
-
-    def carry_out(self, request: Request) -> None:
-        """Carry out one action, and say here what came of it."""
         if (host := host_of(self.app)) is not None:
-            host.submit(request, lambda done: self.say(done.summary), lambda why: self.say(why, bad=True))
+            for each in about(request, self.subjects()):
+                carry_out(host, self, each)
 
-    def action_claim(self) -> None:
-        """Tell the other operators that this one is at what is selected or open here, or release it."""
-        self.action_room("claim")
+    def action_verb(self, name: str) -> None:
+        """Carry out one of `verbs`."""
+        getattr(self.verbs, name)()
 
     def say(self, text: str, bad: bool = False) -> None:
         """Show a sentence at the bottom; an empty one takes it away. Nobody reads it on a screen that was left."""
@@ -190,20 +192,14 @@ class DetailScreen(Sheet, Dialog[Result]):
         else:
             host.submit(Undo(), lambda done: note(self, done.summary), lambda refusal: note(self, refusal))
 
-    def action_need(self, action: str) -> None:
-        """Leave everything that is open, and carry out a command of the room."""
-        if (host := host_of(self.app)) is None:
-            return
-        room, above = host.front(), [*takewhile(lambda screen: isinstance(screen, Dialog), reversed(host.screen_stack))]
-        reason = room.why_not(BY_ACTION[action])
-        if any(not isinstance(screen, DetailScreen) or screen.HOLDS for screen in above):
-            reason = f"decide here first; {key_of(self, 'back')} goes back"
-        if reason:
-            note(self, f"{BY_ACTION[action].label}: {reason}")
-            return
-        for screen in above:
-            screen.dismiss(None)
-        room.action_do(action)
+
+# Commands of the room for which everything that is open is left.
+_INSTEAD = frozenset({"next_need", "previous_need", "needs", *(f"pane_{number}" for number in range(1, 7))})
+
+
+def _open_above(host: Host) -> list[Dialog[Any]]:
+    """Return what is open above the room, the topmost first."""
+    return [*takewhile(lambda screen: isinstance(screen, Dialog), reversed(host.screen_stack))]
 
 
 def note(screen: Dialog[Result], text: str) -> None:

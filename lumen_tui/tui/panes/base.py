@@ -147,7 +147,7 @@ class Pane(PaneFrame):
 
     filter_hint: ClassVar[str] = "filter: words, !without, field:value"  # what stands in the empty filter line
 
-    class Changed(Message):
+    class Updated(Message):
         """The selected row or the pane's summary may have changed."""
 
         def __init__(self, pane: Pane) -> None:
@@ -232,7 +232,7 @@ class Pane(PaneFrame):
         """Tell the room, in place of `event`, that something changed: at once, for every widget on the way costs."""
         if event is not None:
             event.stop()
-        self.screen.post_message(self.Changed(self))
+        self.screen.post_message(self.Updated(self))
 
     def detail(self) -> Detail | None:
         """Return the selected row in full."""

@@ -15,10 +15,9 @@ from textual.binding import BindingType
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import Port
 from lumen_tui.model import ids
-from lumen_tui.model.kinds import DISCOVERY_ALIASES
 from lumen_tui.model.records import PRIORITIES, DiscoveryRow, Node
 from lumen_tui.model.snapshot import Revisions, Snapshot
-from lumen_tui.model.triage import returned
+from lumen_tui.model.triage import kind_of, kind_words, returned
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.keys import bindings
@@ -161,19 +160,6 @@ _KIND = 10
 
 def _kinds(text: str, style: Style, width: int = _KIND) -> list[Cell]:
     return [Cell(text, style, width)] if width > 0 else []
-
-
-def kind_of(node: Node) -> str:
-    """`bug`, `idea`, `question`, `dependency`, by its type or by a tag; or just `discovery`."""
-    kind = node.metadata.get("type") or node.metadata.get("kind")
-    tagged = next((tag for tag in node.tags if tag in DISCOVERY_ALIASES), node.type)
-    return kind if isinstance(kind, str) and kind else tagged
-
-
-def kind_words(node: Node) -> list[str]:
-    """Return what sort of discovery it is, and its other tags."""
-    kind = kind_of(node)
-    return [kind, *(tag for tag in node.tags if tag != kind)]
 
 
 class DiscoveriesPane(Pane):

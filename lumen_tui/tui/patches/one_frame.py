@@ -72,7 +72,7 @@ _PASSES = 6  # of the event loop: a message and what it brings about need one ea
 class OneFrame(_Screen):
     """For a screen: its paint waits until its widgets took in their messages."""
 
-    _unpainted = False  # whether something has another size and is not painted yet
+    unpainted = False  # whether something has another size and is not painted yet
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         event.refresh_styles = False  # each widget took its styles when it was mounted, a moment ago
@@ -87,20 +87,6 @@ class OneFrame(_Screen):
         """Whether it is open. Textual ends the workers of a screen that was left, or of a room, after its widgets."""
         return self.app.is_running and self in self.app.screen_stack
 
-    def paint_once(self) -> None:
-        """Paint in one frame what has another size now and what its widgets make of that, which takes two layouts.
-
-        While `App.batch_update` holds a paint back, Textual lays out nothing.
-        """
-        if self.app.screen is self and not self._unpainted:
-            self._unpainted = True
-            asyncio.get_running_loop().call_later(_LAYOUTS, self._paint)
-
-    def _paint(self) -> None:
-        self._unpainted = False
-        if self.there:
-            self._compositor_refresh()
-
     def dismiss(self, result: Any = None) -> AwaitComplete:
         with _held(self.app) as held:
             gone = super().dismiss(result)
@@ -112,7 +98,7 @@ class OneFrame(_Screen):
         return gone
 
     def _compositor_refresh(self) -> None:
-        if self.app._batch_count or self._unpainted:
+        if self.app._batch_count or self.unpainted:
             return  # Textual draws all the same while the paint is held back, and throws it away
         if self.app.screen is not self:
             _pass_on(self)
@@ -121,6 +107,22 @@ class OneFrame(_Screen):
         super()._compositor_refresh()
         if whole:
             self._exchange_repaint_regions()  # after a layout Textual would send the same again
+
+
+def paint_once(screen: OneFrame) -> None:
+    """Paint in one frame what has another size now and what its widgets make of that, which takes two layouts.
+
+    While `App.batch_update` holds a paint back, Textual lays out nothing.
+    """
+
+    def paint() -> None:
+        screen.unpainted = False
+        if screen.there:
+            screen._compositor_refresh()
+
+    if screen.app.screen is screen and not screen.unpainted:
+        screen.unpainted = True
+        asyncio.get_running_loop().call_later(_LAYOUTS, paint)
 
 
 def _pass_on(screen: OneFrame) -> None:

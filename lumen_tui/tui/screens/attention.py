@@ -31,6 +31,7 @@ class AnswerSheet(ListSheet[Attention, Attention]):
 
     SCOPE = "answers"
     REPEATS = frozenset({"attention.dismiss", "attention.snooze"})
+    verbs: NeedVerbs
 
     def __init__(self, snapshot: Snapshot, why_stays: Callable[[Attention], str], needs_host: NeedsHost | None) -> None:
         super().__init__("Needs you")

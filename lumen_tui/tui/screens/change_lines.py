@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -64,12 +64,57 @@ class LineRows(Rows[DiffLine]):
         return {"hunk": str(row.hunk), "state": row.state}
 
 
+class ChangeVerbs:
+    """What the keys do with the changes that are chosen on a sheet: one request for each task."""
+
+    def __init__(self, sheet: ChangeSheet[Any, Any], port: Port, refusal: str) -> None:
+        self._sheet, self._port, self._refusal = sheet, port, refusal
+
+    def accept(self) -> None:
+        """Bring them in."""
+        self._request(self._sheet.chosen, lambda task_id, paths: AcceptChanges(task_id=task_id, paths=paths))
+
+    def drop(self) -> None:
+        """Reject them."""
+        self._request(self._sheet.chosen, lambda task_id, paths: DropChanges(task_id=task_id, paths=paths))
+
+    def give(self) -> None:
+        """Have a worker bring in the files, together with what is there now."""
+        self._request(self._sheet.files, lambda task_id, paths: GiveConflicts(task_id=task_id, paths=paths))
+
+    def edit(self) -> None:
+        """Open the file with both sides in the operator's editor, and bring in what comes back."""
+        if not self._may_act() or (file := self._sheet.edited_file()) is None:
+            return
+        if request := _edited(self._sheet.app, *file, lambda text: self._sheet.say(text, bad=True)):
+            self._act(request)
+
+    def undo(self) -> None:
+        """Undo the operator's last action."""
+        if self._may_act():
+            self._act(Undo())
+
+    def _request(self, chosen: Callable[[], dict[str, list[str]]], ask: Callable[[str, list[str]], Request]) -> None:
+        if self._may_act():
+            for task_id, paths in chosen().items():
+                self._act(ask(task_id, paths))
+
+    def _may_act(self) -> bool:
+        if self._refusal:
+            self._sheet.say(self._refusal, bad=True)
+        return not self._refusal
+
+    def _act(self, request: Request) -> None:
+        self._sheet.run_worker(act(self._sheet, self._port, request), group="act")
+
+
 class ChangeSheet(LoadedSheet[Row, Found]):
-    """What both lists of changes do with what is chosen: one request for each task."""
+    """A list of changes, with what can be done with those that are chosen."""
 
     def __init__(self, title: str, now: float, read: Callable[[], Found], port: Port, refusal: str) -> None:
         super().__init__(title, now, read)
         self._port, self._refusal = port, refusal
+        self.verbs = ChangeVerbs(self, port, refusal)
 
     def chosen(self) -> dict[str, list[str]]:
         """Return the paths that a key is about, by task, as requests name them; none, after a sentence, for nothing."""
@@ -83,43 +128,13 @@ class ChangeSheet(LoadedSheet[Row, Found]):
         """Return the one file that $EDITOR is to open; None, after a sentence, for none."""
         raise NotImplementedError
 
-    def acts(self) -> Keys:
-        """Return the keys that change something."""
-        return () if self._refusal else self.offer(*_ACTS)
+    def keys(self) -> Keys:
+        return (*_acts(self, self._refusal), *super().keys())
 
-    def action_accept(self) -> None:
-        self._request(self.chosen, lambda task_id, paths: AcceptChanges(task_id=task_id, paths=paths))
 
-    def action_drop(self) -> None:
-        self._request(self.chosen, lambda task_id, paths: DropChanges(task_id=task_id, paths=paths))
-
-    def action_give(self) -> None:
-        """Have a worker bring in the files, together with what is there now."""
-        self._request(self.files, lambda task_id, paths: GiveConflicts(task_id=task_id, paths=paths))
-
-    def action_edit(self) -> None:
-        """Open the file with both sides in the operator's editor, and bring in what comes back."""
-        if not self._may_act() or (file := self.edited_file()) is None:
-            return
-        if request := _edited(self.app, *file, lambda text: self.say(text, bad=True)):
-            self._act(request)
-
-    def action_undo(self) -> None:
-        if self._may_act():
-            self._act(Undo())
-
-    def _request(self, chosen: Callable[[], dict[str, list[str]]], ask: Callable[[str, list[str]], Request]) -> None:
-        if self._may_act():
-            for task_id, paths in chosen().items():
-                self._act(ask(task_id, paths))
-
-    def _may_act(self) -> bool:
-        if self._refusal:
-            self.say(self._refusal, bad=True)
-        return not self._refusal
-
-    def _act(self, request: Request) -> None:
-        self.run_worker(act(self, self._port, request), group="act")
+def _acts(sheet: ChangeSheet[Row, Found], refusal: str) -> Keys:
+    """Return the keys that change something."""
+    return () if refusal else sheet.offer(*_ACTS)
 
 
 class ChangeLinesScreen(ChangeSheet[DiffLine, FileLines]):
@@ -139,7 +154,7 @@ class ChangeLinesScreen(ChangeSheet[DiffLine, FileLines]):
         return LineRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        return (*self.acts(), *self.offer("next_need", "previous_need"), *self.offer("why", "filter", "back"))
+        return (*_acts(self, self._refusal), *self.offer("next_need", "previous_need", "why", "filter", "back"))
 
     def _loaded(self, result: FileLines) -> None:
         self._file = result

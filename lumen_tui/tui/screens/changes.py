@@ -17,7 +17,6 @@ from lumen_tui.model.text import one_line, safe
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.lines import Cell, line
-from lumen_tui.tui.kit.screen import Keys
 from lumen_tui.tui.kit.sheets import Rows, fill
 from lumen_tui.tui.screens.change_lines import ChangeLinesScreen, ChangeSheet
 
@@ -75,9 +74,6 @@ class ChangesScreen(ChangeSheet[FileView, Sequence[FileView]]):
 
     def rows_view(self) -> FileRows:
         return FileRows(appearance_of(self.app), self._now)
-
-    def keys(self) -> Keys:
-        return (*self.acts(), *super().keys())
 
     def _loaded(self, files: Sequence[FileView]) -> None:
         self._rows = {f"{row.listing.task_id} {row.change.path}": row for row in files}

@@ -19,7 +19,7 @@ from lumen_tui.model.records import DiscoveryRow, Node
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.triage import returned
+from lumen_tui.model.triage import kind_of, returned
 from lumen_tui.queries import judged
 from lumen_tui.queries.judged import Judged
 from lumen_tui.storage.files import StoreError
@@ -35,7 +35,7 @@ from lumen_tui.tui.kit.reasons import Reasons
 from lumen_tui.tui.kit.screen import Keys, retitle
 from lumen_tui.tui.kit.sheets import ListFilter, ListSheet, Rows
 from lumen_tui.tui.panes.base import place_of
-from lumen_tui.tui.panes.discoveries import DiscoveryRows, Leaving, kind_of, to_merge, why_undecided
+from lumen_tui.tui.panes.discoveries import DiscoveryRows, Leaving, to_merge, why_undecided
 from lumen_tui.tui.panes.sorting import Sorting, SortOrder
 from lumen_tui.tui.room_command import RoomCommand
 from lumen_tui.tui.screen_commands import TRIAGE

@@ -8,12 +8,11 @@ from typing import NamedTuple
 from lumen_tui.model import analytics, times
 from lumen_tui.model.records import Alike, DiscoveryRow
 from lumen_tui.model.text import humanize, one_line
-from lumen_tui.model.triage import returned
+from lumen_tui.model.triage import kind_words, returned
 from lumen_tui.queries.judged import Judged, PastDecision
 from lumen_tui.tui import words
 from lumen_tui.tui.kit.lines import Cell, line, wrap
 from lumen_tui.tui.kit.paper import Line, blank, heading, quote
-from lumen_tui.tui.panes.discoveries import kind_words
 from lumen_tui.tui.theme import Appearance
 
 _MOST_ALIKE = 5

@@ -12,7 +12,7 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.unit_views import UnitDetail, unit_detail
 from lumen_tui.engine.port import Port
 from lumen_tui.model import times
-from lumen_tui.model.acceptance import Acceptance, Finding, Verdict
+from lumen_tui.model.acceptance import Finding, Verdict
 from lumen_tui.model.kinds import CHECKPOINT_MARK
 from lumen_tui.model.snapshot import Revisions, Snapshot
 from lumen_tui.model.tasks import Status, TaskView
@@ -222,15 +222,13 @@ class UnitScreen(UnitSheet[UnitEntry, Read]):
 
     def _loaded(self, read: Read) -> None:
         self._detail, tasks = read
+        self.disproved = self._detail.checked is not None and self._detail.checked.verdict is Verdict.DISPROVED
         row = self._detail.row
         percent = f" · {row.percent} %" if row.percent is not None else ""
         fill(self, list(unit_entries(self._detail, tasks)), f"{row.unit.id} {row.unit.title}", f"{row.state}{percent}")
 
     def unit(self) -> Tracked | None:
         return self._detail.row.unit if self._detail is not None else None
-
-    def checked(self) -> Acceptance | None:
-        return self._detail.checked if self._detail is not None else None
 
     def action_why(self) -> None:
         """Show what caused the row, or the unit where the row is about the unit itself."""

@@ -151,11 +151,8 @@ class UnitsScreen(UnitSheet[UnitRow, Sequence[UnitRow]]):
         )
 
     def body(self) -> ComposeResult:
-        yield Lines(self._heads, classes="heads")
+        yield Lines(lambda width, _: [self._view.heads(width)] if self._view is not None else [], classes="heads")
         yield from super().body()
-
-    def _heads(self, width: int, _height: int) -> list[list[Segment]]:
-        return [self._view.heads(width)] if self._view is not None else []
 
     def rows_view(self) -> UnitRows:
         self._view = UnitRows(appearance_of(self.app), self._now)
