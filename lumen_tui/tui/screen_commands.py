@@ -388,7 +388,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _verb("unit_done", "a", "done", "Finish the work unit: its lane becomes free.", "done"),
         _like("claim", "verb('claim')", help="Claim the work unit, or release it."),
         _verb("unit_block", "P", "block", "Block the work unit with a reason, or unblock it.", "block"),
-        _like("undo"),
+        _like("undo", "verb('undo')"),
     ),
     "units": _on(
         "units",

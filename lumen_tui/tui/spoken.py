@@ -38,4 +38,4 @@ class Announcer:
         if not new:
             return ""
         more = f", and {len(new) - 1} more" if len(new) > 1 else ""
-        return one_line(f"Needs you · {new[0].need}, {humanize(new[0].text)}{more}", _TEXT)
+        return one_line(f"Needs you: {new[0].need}, {humanize(new[0].text)}{more}", _TEXT)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,10 +107,10 @@ class Gallery:
         assert descriptor is not None
         self._held.append(descriptor)
 
-    def _start_engine(self, ago: float = 60.0) -> None:
-        """Let an engine hold the folder, whose last heartbeat is so many seconds old."""
+    def _start_engine(self, ago: float = 60.0, pid: int = 0) -> None:
+        """Let an engine hold the folder: this process, or another one. Its last heartbeat is so many seconds old."""
         self.hold(self.layout.engine_lock)
-        own = process.myself()
+        own = process.identify(pid) if pid else process.myself()
         beat = Heartbeat(
             beat=2187, phase="asleep", at=iso(self.now - ago), pid=own.pid, start_ticks=own.start_ticks,
             boot_id=own.boot_id, next_at=iso(self.now - ago + 252), brain="script", sandbox="bubblewrap",
@@ -202,18 +203,24 @@ class FirstDay(Gallery):
 
 
 class Trouble(Gallery):
-    """The recording with an engine that hangs, a day's budget that is gone, and files that somebody damaged."""
+    """The recording with an engine that is late, a day's budget that is gone, and files that somebody damaged."""
 
     def _fill(self) -> None:
+        self._asleep = subprocess.Popen(["sleep", "600"])  # what runs now would be called busy
         recording.unpack(recording.ARCHIVE, self.base, self.now)
         files.replace(self.layout.config, f"{_OFFLINE}{_SPOILT}".encode())
-        self._start_engine(ago=HOUR)
+        self._start_engine(HOUR, self._asleep.pid)
         self._start_workers()
         for path in (self.layout.signals, self.layout.memory, self.layout.actions):
             with path.open("ab") as journal:
                 journal.write(_TORN)
         (self.layout.roles / "analyst.md").write_bytes(b"---\nname: analyst\ntier: enormous\n---\n\xff\xfe")
         (self.layout.work / "WU-100.md").write_bytes(b"---\nid: WU-100\nstatus: [\n---\n")
+
+    def close(self) -> None:
+        self._asleep.kill()
+        self._asleep.wait()
+        super().close()
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

@@ -20,6 +20,7 @@ from lumen_tui.tui.screens.attention_rows import AttentionRows
 from lumen_tui.tui.screens.need_verbs import VERBS, NeedVerbs, dismiss, offered, pass_over
 
 _SIDES = 4  # cells of the frame around the list
+_HIGH = 36  # lines of a window of which it takes two thirds at most: what is left with esc is sent again
 _AROUND = 4  # lines around the rows and the keys: the frame, the second line of a row, one for what is said
 
 
@@ -169,6 +170,8 @@ class AttentionScreen(AnswerSheet):
         width, height = self.app.size
         keys = self.query_one(KeysLine).get_content_height(self.size, self.size, width - _SIDES)
         wanted = max(self._lines, len(self.rows.model.rows) + keys + _AROUND)
+        if height >= _HIGH:
+            wanted = min(wanted, height * 2 // 3)
         if wanted != self._lines:
             self._lines, self.covers = wanted, wanted >= height - 1
             self.query_one(".box").styles.height = "1fr" if self.covers else wanted

@@ -143,9 +143,9 @@ async def test_what_is_new_is_announced_in_the_last_line_and_once(driven: Any, o
     driven.ask("make deploy")
     async with open_room(driven, accessible=True) as room:
         await room.sees("make deploy")
-        assert "Needs you · approval" not in room.text
+        assert "Needs you: approval" not in room.text
         driven.ask("make release")
-        await room.until(lambda: "Needs you · approval, builder asks: make release" in room.lines[-1])
+        await room.until(lambda: "Needs you: approval, builder asks: make release" in room.lines[-1])
 
 
 async def test_the_place_is_that_of_the_list_in_front_on_sheets_too(driven: Any, open_room: Any) -> None:
@@ -153,7 +153,7 @@ async def test_the_place_is_that_of_the_list_in_front_on_sheets_too(driven: Any,
         driven.ask(command)
     async with open_room(driven, accessible=True) as room:
         await room.press("exclamation_mark")
-        await room.sees("Needs you · 3")
+        await room.sees("Needs you - 3")
         for key in ("j", "j", "k"):
             await room.press(key)
             assert room.lines[spoken_place(room.app).y].strip().startswith(">")

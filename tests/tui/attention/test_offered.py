@@ -54,4 +54,7 @@ async def test_a_list_longer_than_the_window_scrolls_in_all_of_it(desk: Any, ope
     async with open_room(desk) as room:
         await room.press("exclamation_mark")
         await room.sees("Needs you · 50", "esc back")
-        assert room.lines[-1].startswith("╰")
+        last = next(number for number, line in enumerate(room.lines) if "esc back" in line)
+        assert room.lines[last + 1].startswith("╰")
+        await room.press("G")
+        await room.until(lambda: any(line.startswith("│ ▌") for line in room.lines[last - 4 : last]))

@@ -71,3 +71,16 @@ def test_panes_that_get_other_lines_are_painted_once(opened: Opened) -> None:
     moved = [frame for frame in frames if len(frame) > 300]
     assert len(moved) == 1, frames  # discoveries gave lines to the signals
     assert len(moved[0]) < 1500
+
+
+def test_a_long_list_of_needs_leaves_a_third_of_the_room_as_it_is(opened: Opened) -> None:
+    layout, terminal = opened(0)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with open(layout.signals, "a", encoding="utf-8") as file:
+        for number in range(60):
+            text = f"stage {number} of the release waits for a word of yours on the plan that is at hand"
+            line = {"id": f"sig-new{number}", "message": text, "created_at": stamp, "priority": "P0"}
+            file.write(json.dumps(line) + "\n")
+    _wait_for(terminal, "▲ 6")  # sixty and a few others need a person
+    needs = least(terminal, "!", "\x1b")
+    assert max(needs) <= 4000, needs

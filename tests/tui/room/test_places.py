@@ -55,15 +55,15 @@ async def test_back_goes_to_the_pane_and_row_before_and_forward_returns(
 async def test_a_screen_is_a_place_too(open_room: Any, busy_snapshot: Snapshot) -> None:
     async with open_room(busy_snapshot) as room:
         await room.press("5", "exclamation_mark")
-        await room.sees("Needs you:")
+        await room.sees("Needs you ·")
         await room.press("left_parenthesis")
         await room.until(lambda: len(room.app.screen_stack) == 1 and scope(room) == "discoveries")
         await room.press("right_parenthesis")
-        await room.sees("Needs you:")
+        await room.sees("Needs you ·")
         await room.press("escape")
         await room.until(lambda: len(room.app.screen_stack) == 1)
         await room.press("left_parenthesis")
-        await room.sees("Needs you:")
+        await room.sees("Needs you ·")
 
 
 async def test_a_form_is_left_by_its_own_key(open_room: Any, busy_snapshot: Snapshot) -> None:

@@ -230,7 +230,7 @@ async def test_the_global_keys_leave_a_sheet_for_the_room(open_room: Any, busy_s
         await room.press("enter", "u")
         await room.until(lambda: room.port.asked and room.port.asked[-1][0] == "undo")
         await room.press("exclamation_mark")
-        await room.until(lambda: "Needs you:" in room.text)
+        await room.until(lambda: "Needs you ·" in room.text)
 
 
 async def test_a_key_of_a_screen_can_be_moved_and_its_footer_says_so(open_room: Any, busy_snapshot: Snapshot) -> None:
