@@ -13,17 +13,15 @@ from textual.app import ComposeResult
 from lumen_tui.model import times
 from lumen_tui.model.attention import can_wait
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
-from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
 from lumen_tui.tui.commands import BY_ACTION, shown_key
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import Scoped
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.lines import Cell, line, sign
+from lumen_tui.tui.kit.lines import WRONG, Cell, line, need_shape, sign
 from lumen_tui.tui.panes.base import PanedRoom, PaneFrame
 from lumen_tui.tui.room_command import RoomCommand
-from lumen_tui.tui.theme import Shapes
 
 if TYPE_CHECKING:
     from lumen_tui.tui.screens.approval_answer import AnswerSender, NeedsHost
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 MOST = 3  # rows; the list of needs has all of them
 _KIND, _AGE = 10, 11  # cells
 _HINTS_FROM = 90  # cells from which a row names its keys
-WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
-_STATUS = {Need.FAILED: Status.FAILED, Need.LOST: Status.LOST, Need.STALLED: Status.STALLED}
 # What a row offers beside its text: the full choice is in the footer, once the row is selected.
 _HINTS: Mapping[Need, tuple[str, ...]] = {
     Need.APPROVAL: ("answer_allow", "answer_deny"),
@@ -45,13 +41,6 @@ _HINTS: Mapping[Need, tuple[str, ...]] = {
     Need.CHANGES: ("changes_accept", "changes_drop"),
     Need.BUDGET: ("needs_raise",),
 }
-
-
-def need_shape(need: Need, shapes: Shapes) -> str:
-    """Return the mark of a need: what waits for an answer, the state of a task, or that of everything else."""
-    if need in (Need.APPROVAL, Need.QUESTION):
-        return shapes.waits
-    return shapes.status[_STATUS[need]] if need in _STATUS else shapes.need
 
 
 class BandRows:

@@ -16,10 +16,12 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from lumen_tui.model.snapshot import Need
+from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import safe
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.room_command import ROWS
-from lumen_tui.tui.theme import Appearance
+from lumen_tui.tui.theme import Appearance, Shapes
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,6 +43,17 @@ class Cell(NamedTuple):
 def sign(text: str, style: Style, gap: int = GAP) -> Cell:
     """Return a column for a sign, which is a word where the screen is read aloud."""
     return Cell(text, style, max(1, cell_len(text)), gap=gap)
+
+
+WRONG = frozenset({Need.ENGINE, Need.FAILED, Need.LOST, Need.PROBLEM})
+_STATUS = {Need.FAILED: Status.FAILED, Need.LOST: Status.LOST, Need.STALLED: Status.STALLED}
+
+
+def need_shape(need: Need, shapes: Shapes) -> str:
+    """Return the mark of a need: what waits for an answer, the state of a task, or that of everything else."""
+    if need in (Need.APPROVAL, Need.QUESTION):
+        return shapes.waits
+    return shapes.status[_STATUS[need]] if need in _STATUS else shapes.need
 
 
 def diff_line(text: str, look: Appearance) -> str:

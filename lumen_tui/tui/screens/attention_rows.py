@@ -10,8 +10,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words
-from lumen_tui.tui.band import WRONG, need_shape
-from lumen_tui.tui.kit.lines import Cell, line, sign
+from lumen_tui.tui.kit.lines import WRONG, Cell, line, need_shape, sign
 from lumen_tui.tui.kit.sheets import Rows
 from lumen_tui.tui.screens.approval_page import left
 from lumen_tui.tui.screens.approval_risks import SandboxView, high, sandbox_of

@@ -16,6 +16,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.tui import chrome
 from lumen_tui.tui.kit.keys import KeysLine
 from lumen_tui.tui.panes.discoveries import LikenessFinder
 from lumen_tui.tui.screens import triage
@@ -47,6 +48,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
     monkeypatch.setattr(LikenessFinder, "look", lambda self, pane: None)
     monkeypatch.setattr(triage, "_REST", 0.0)
+    monkeypatch.setattr(chrome, "_SAID_FOR", 600.0)  # seconds: on a busy machine it would be gone
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
