@@ -188,7 +188,7 @@ async def test_in_the_room_the_interval_is_beside_the_candidate_and_a_key_ends_i
     app = Stage(TrialsScreen(port, port.snapshot(), ""))
     async with app.run_test(size=(120, 40)) as pilot:
         await robot_until(pilot, lambda: "A2of2done,B2of2done" in app.unwrapped)
-        await pilot.press("s")
+        await pilot.press("f")
         await robot_until(pilot, lambda: bool(abtests.last(desk.layout).ended))  # type: ignore[union-attr]
 
 

@@ -50,6 +50,7 @@ MEANINGS = {
     "a": ("accept or archive", {"accept", "archive", "allow", "confirm", "save", "read", "done"}),
     "b": ("bring back", {"unsnooze", "restore", "restore version", "bring back"}),
     "c": ("cancel what runs", {"cancel", "stop the engine", "stop the trial"}),
+    "f": ("divide real work between two versions", {"A/B test"}),
     "d": ("deny or dismiss", {"deny", "dismiss", "drop", "drop the text", "reject", "retire", "fire"}),
     "T": ("say of what sort, or that it is in use", {"touch", "type"}),
     "e": (
