@@ -12,7 +12,7 @@ terminal's own: not every terminal erases in another colour.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, groupby
 from typing import NamedTuple
@@ -24,6 +24,8 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
 from lumen_tui.tui.patches.pen import PLAIN, Pen, change, pen_of
+
+Run = tuple[int, Iterable[Strip]]  # the column of the first cell, and what is drawn from there on
 
 _OVERHEAD = 12  # bytes of a piece for its place and its colours, about
 _ALIKE = re.compile(r"(.)\1{3,}")
@@ -60,7 +62,7 @@ def _cells(text: str) -> tuple[str, list[str]]:
     return marks, cells
 
 
-def _line(strips: Iterable[Strip], colours: ColorSystem, width: int) -> FrameLine:
+def _line(strips: Iterable[Strip], colours: ColorSystem) -> FrameLine:
     texts: list[str] = []
     pens: list[Pen] = []
     for text, style, _ in chain.from_iterable(strips):
@@ -69,8 +71,17 @@ def _line(strips: Iterable[Strip], colours: ColorSystem, width: int) -> FrameLin
             texts[-1 if texts[-1] else -2] += marks
         texts += cells
         pens += [pen_of(style, colours)] * len(cells)
-    missing = width - len(texts)
-    return FrameLine([*texts[:width], *[" "] * missing], [*pens[:width], *[PLAIN] * missing])
+    return FrameLine(texts, pens)
+
+
+def _over(line: FrameLine, runs: Iterable[Run], colours: ColorSystem) -> FrameLine:
+    """Return a line with what is drawn over it, no wider than it was."""
+    texts, pens, width = [*line.texts], [*line.pens], len(line.texts)
+    for x, strips in runs:
+        run = _line(strips, colours)
+        texts[x : x + len(run.texts)] = run.texts
+        pens[x : x + len(run.pens)] = run.pens
+    return FrameLine(texts[:width], pens[:width])
 
 
 @lru_cache(maxsize=4096)
@@ -233,10 +244,11 @@ class FrameBuffer:
         """Take what is to be shown."""
         colours = console._color_system or ColorSystem.TRUECOLOR
         self._frames += 1
-        for y, strips in _lines(update):
+        blank, whole = FrameLine([" "] * self.size[0], [PLAIN] * self.size[0]), isinstance(update, LayoutUpdate)
+        for y, runs in _lines(update):
             if y >= self.size[1]:
                 continue  # of the size before this one
-            line = _line(strips, colours, self.size[0])
+            line = _over(blank if whole else self._wanted.get(y, blank), runs, colours)
             if line != self._wanted.get(y) or y not in self._shown:
                 self._wanted[y] = line
                 self._news[y] = self._frames
@@ -271,11 +283,11 @@ class FrameBuffer:
         del self._news[y]
 
 
-def _lines(update: CompositorUpdate) -> Iterator[tuple[int, Iterable[Strip]]]:
-    """Yield each line of an update, whole: our own updates draw all of a line where anything in it changed."""
+def _lines(update: CompositorUpdate) -> Iterator[tuple[int, list[Run]]]:
+    """Yield what is drawn of each line of an update."""
     if isinstance(update, LayoutUpdate):
-        yield from enumerate(update.strips, update.region.y)
+        for y, strips in enumerate(update.strips, update.region.y):
+            yield y, [(update.region.x, strips)]
     elif isinstance(update, ChopsUpdate):
         for y in {y for y, _, _ in update.spans}:
-            chops: Mapping[int, Strip | None] = update.chops[y]
-            yield y, [strip for strip in chops.values() if strip is not None]
+            yield y, [(x, [strip]) for x, strip in update.chops[y].items() if strip is not None]
