@@ -48,12 +48,22 @@ def breach(before: Sequence[WatchedTask], after: Sequence[WatchedTask]) -> str:
         bad, was = sum(map(is_bad, after)), sum(map(is_bad, before))
         if bad >= _LEAST and _is_worse(bad, len(after), was, len(before)):
             return f"{words} in {bad} of {len(after)} tasks since, in {was} of {len(before)} before"
-    costs = [sorted(task.tokens for task in tasks if task.tokens) for tasks in (before, after)]
-    if all(len(cost) >= _FEW for cost in costs):
-        middle = [cost[len(cost) // 2] for cost in costs]
-        if middle[1] > middle[0] * _DEARER:
-            return f"a task takes {middle[1]:,} tokens since, {middle[0]:,} before"
-    return ""
+    return _dearer(*([task.tokens for task in tasks if task.tokens] for tasks in (before, after)))
+
+
+def _dearer(before: Sequence[int], after: Sequence[int]) -> str:
+    """Return that tasks take far more tokens; empty where they do not, or where that may be chance.
+
+    Tasks differ widely in what they take, so a middle alone says little: by Mood's median test more of the later ones
+    must lie above the middle of all.
+    """
+    if min(len(before), len(after)) < _FEW:
+        return ""
+    was, now, middle = (sorted(tokens)[len(tokens) // 2] for tokens in (before, after, [*before, *after]))
+    above, above_before = (sum(count > middle for count in tokens) for tokens in (after, before))
+    if now <= was * _DEARER or fisher(above, len(after), above_before, len(before)) >= _ALPHA:
+        return ""
+    return f"a task takes {now:,} tokens since, {was:,} before"
 
 
 def _is_worse(bad: int, tasks: int, was: int, earlier: int) -> bool:

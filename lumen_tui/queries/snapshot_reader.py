@@ -131,6 +131,11 @@ def _learnt_files(layout: Layout) -> list[Path]:
     return [layout.observations, layout.constitution, layout.approved_constitution, layout.promotions]
 
 
+def _tool_files(layout: Layout) -> list[Path]:
+    settings = (layout.config, layout.operator, layout.accepted, layout.custom_tools)
+    return [*settings, *python_files(layout), *_role_files(layout)]
+
+
 def _tool_problems(
     layout: Layout, config: Stamped[tuple[Config, list[Problem]]], roles: Stamped[RoleList]
 ) -> list[Problem]:
@@ -162,13 +167,7 @@ class SnapshotReader:
         self._config = Stamped(lambda: _setting_files(layout), lambda: load_config(layout))
         self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
         config, roles = self._config, self._roles
-        self._tools = Stamped(
-            lambda: [
-                *(layout.config, layout.operator, layout.accepted, layout.custom_tools),
-                *(*python_files(layout), *_role_files(layout)),
-            ],
-            lambda: _tool_problems(layout, config, roles),
-        )
+        self._tools = Stamped(lambda: _tool_files(layout), lambda: _tool_problems(layout, config, roles))
         self._mail = Stamped(lambda: [*mail.source_files(layout).values()], lambda: mail.sources(layout))
         self._themes = Stamped(lambda: [layout.themes, *theme_files(layout)], lambda: list_themes(layout))
         self._work = UnitIndex(layout, self.signals)

@@ -64,6 +64,20 @@ def test_false_alarms_over_all_looks_are_few(share: float) -> None:
     assert sum(watched(chance, share, share) > 0 for _ in range(400)) <= 0.05 * 400
 
 
+@pytest.mark.parametrize("spread", [0.3, 0.5, 0.8])
+def test_tasks_that_differ_widely_in_tokens_seldom_raise_an_alarm(spread: float) -> None:
+    chance = random.Random(27_644)  # noqa: S311 - a simulation
+
+    def task() -> WatchedTask:
+        return WatchedTask(tokens=round(20_000 * chance.lognormvariate(0, spread)))
+
+    alarms = 0
+    for _ in range(400):
+        before, after = [task() for _ in range(WATCHED)], [task() for _ in range(WATCHED)]
+        alarms += any(breach(before, after[:count]) for count in range(1, WATCHED + 1))
+    assert alarms <= 0.05 * 400
+
+
 def test_a_change_that_ruins_most_tasks_is_seen_soon() -> None:
     chance = random.Random(4_242)  # noqa: S311 - a simulation
     seen = [watched(chance, 0.1, 0.8) for _ in range(400)]
