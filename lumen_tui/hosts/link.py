@@ -20,6 +20,7 @@ import msgspec
 from lumen_tui import __version__
 from lumen_tui.hosts import channel
 from lumen_tui.hosts.messages import Begin, Describe, End, HostAnswer, Leave, LinkAnswer, LinkRequest
+from lumen_tui.model import extras
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.hosting import HostFacts, HostSighting, Sightings
 from lumen_tui.model.tasks import Run
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from lumen_tui.hosts.service import HostCaller
 
-NEEDED = "hosts need the extra of that name: pip install 'lumen-tui[hosts]'"
 _LOOK = 5.0  # seconds between two looks at hosts of which nothing is heard
 _PATIENCE = 45.0  # seconds for an answer, which a host gives within 20
 _ALONE = 30.0  # seconds without an engine and without a question, after which it ends
@@ -262,7 +262,7 @@ def main(arguments: list[str]) -> int:
     try:
         asyncio.run(open_link(layout, SystemClock()))
     except (CannotLink, ImportError) as error:
-        reason = NEEDED if isinstance(error, ImportError) else str(error)
+        reason = extras.missing("a host", error.name, "hosts") if isinstance(error, ImportError) else str(error)
         hosts.see(layout, Sightings(trouble=reason))
         _tell(f"lumen-tui {__version__}: {reason}")
         return 1

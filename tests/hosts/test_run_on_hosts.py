@@ -141,4 +141,4 @@ def test_without_the_extra_a_host_says_how_to_install_it(tmp_path):
     code = "import sys; sys.modules['cryptography'] = None; from lumen_tui.__main__ import main; sys.exit(main())"
     words = ["host", "--cert", "x.pem", "--scheduler", "tls://127.0.0.1:1"]
     ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=REPO, check=False)
-    assert ran.returncode == 2 and 'pip install "lumen-tui[hosts]"' in ran.stderr
+    assert ran.returncode == 2 and 'pip install ".[hosts]"' in ran.stderr

@@ -136,4 +136,4 @@ def test_a_missing_package_is_said_plainly(tmp_path):
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert MISSING in ended.stderr
-    assert 'pip install "lumen-tui[openai]"' in MISSING
+    assert 'pip install ".[openai]"' in MISSING

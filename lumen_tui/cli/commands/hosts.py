@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session, document, say, table, talk
 from lumen_tui.engine.service_manager import ServiceManager
-from lumen_tui.model import ids, times
+from lumen_tui.model import extras, ids, times
 from lumen_tui.model.hosting import ANY, HostEntry, resources_of
 from lumen_tui.model.requests.hosts import CordonHost, DrainHost, RemoveHost, UncordonHost
 from lumen_tui.queries.host_views import HostView, host_views
@@ -22,8 +22,6 @@ from lumen_tui.store.settings.config import load_config
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
     from lumen_tui.hosts.certificates import Authority
-
-NEEDED = 'hosts need the {} package: pip install "lumen-tui[hosts]"'
 
 
 def declare(commands: CommandGroup) -> None:
@@ -78,7 +76,7 @@ def run_host(_: Session, args: Namespace) -> int:
     try:
         from lumen_tui.hosts.program import CannotServe, HostOptions, serve_host
     except ImportError as error:
-        raise ActionError(NEEDED.format(error.name)) from error
+        raise ActionError(extras.missing("a host", error.name, "hosts")) from error
     try:
         resources = resources_of(args.resources)
     except ValueError as error:
@@ -98,7 +96,7 @@ def run_host(_: Session, args: Namespace) -> int:
     except CannotServe as error:
         raise ActionError(str(error)) from error
     except ImportError as error:
-        raise ActionError(NEEDED.format(error.name)) from error
+        raise ActionError(extras.missing("a host", error.name, "hosts")) from error
     return 0
 
 
@@ -187,7 +185,7 @@ def _authority(session: Session) -> Authority:
     try:
         from lumen_tui.hosts.certificates import Authority
     except ImportError as error:
-        raise ActionError(NEEDED.format(error.name)) from error
+        raise ActionError(extras.missing("a host", error.name, "hosts")) from error
     try:
         at_terminal()
     except AccessRefused as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session
+from lumen_tui.model import extras
 from lumen_tui.model.access import HTTP_PORT, READS, Scope
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def run_serve(session: Session, args: Namespace) -> int:
     try:
         from lumen_tui.servers.http.serving import Listening, serve
     except ImportError as error:
-        raise ActionError(f'serving needs the {error.name} package: pip install "lumen-tui[http]"') from error
+        raise ActionError(extras.missing("serving", error.name, "http")) from error
     if not 0 <= args.port <= 65535 or args.limit < 1:
         raise ActionError("--port is a number up to 65535, and --limit at least 1")
     listening = Listening(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from lumen_tui.model import extras
 from lumen_tui.model.config import ModelsConfig
 from lumen_tui.model.media import PDF
 from lumen_tui.providers.base import JsonObject, ProviderError
@@ -142,7 +143,7 @@ def _call(call: JsonObject, place: int) -> ModelCall:
     return ModelCall(clean_id(call["id"], place), clean_name(call["name"]), arguments, bad, clean_json(call["extra"]))
 
 
-MISSING = 'the provider needs the openai package: pip install "lumen-tui[openai]"'
+MISSING = extras.missing("this provider", "openai", "openai")
 
 
 class OpenAIClient(SdkClient):
