@@ -27,6 +27,7 @@ sys.dont_write_bytecode = False  # pytest rewrites two hundred files; where they
 _TOGETHER = {"api", "sources"}
 _ROWS_MISSING = 7  # beside pytest's own exit codes: no second try of what failed makes up for it
 _RUNNING_TEST = "PYTEST_CURRENT_TEST"  # pytest's own, which changes while a test runs
+_MANY_FILES = 100  # open in this process: a user has 128 inotify instances for all of them
 _LONGEST_ID = 60  # characters: the name of the running test goes to every process that it starts
 
 
@@ -161,11 +162,17 @@ def fresh_process() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def rooms_are_freed() -> Iterator[None]:
-    """Rooms that a test opened in this process, with the journals that they follow."""
+def what_is_left_open_is_freed() -> Iterator[None]:
+    """Rooms that a test opened in this process, and whatever else still holds many files open.
+
+    Commands that ran in this process have frozen what was there, so that no collection would come to it.
+    """
     yield
     if (quiet := sys.modules.get("lumen_quiet")) is not None:
         quiet.free_rooms()
+    if len(os.listdir("/proc/self/fd")) > _MANY_FILES:
+        gc.unfreeze()
+        gc.collect()
 
 
 @pytest.fixture

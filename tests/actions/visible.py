@@ -62,6 +62,7 @@ def _newest(name: str, data: bytes) -> dict[str, object]:
             record.get("state"),
         )
         gone = gone or (name == "schedules.jsonl" and record.get("status") == "removed")
+        gone = gone or (name == "evals/abtests.jsonl" and record.get("reason") == "undone")
         gone = gone or record.get("withdrawn") is True
         gone = gone or str(record.get("archive_reason")).startswith("taken back")
         if not gone and not record.get("removed"):

@@ -37,6 +37,7 @@ EDITS = [
     (("-l", "Core"), {"lane": "Core"}),
     (("--isolate", "copy"), {"isolate": "copy"}),
     (("--host", "any"), {"host": "any"}),
+    (("--host", "any", "--resource", "gpu=2"), {"host": "any", "resources": ["gpu=2"]}),
     (("-p", "P1", "--usd", "1", "--objective", "x"), {"priority": "P1", "objective": "x"}),
 ]
 

@@ -67,10 +67,10 @@ class Deadly:
             raise Killed
         self._all(fd, data)
 
-    def _take_place(self, temporary: str, path: files.StrPath) -> None:
+    def _take_place(self, temporary: str, path: files.StrPath, *, durable: bool = True) -> None:
         if self._dies():
             raise Killed
-        self._place(temporary, path)
+        self._place(temporary, path, durable=durable)
 
 
 class Ground(StateFolder):

@@ -263,7 +263,7 @@ async def test_an_engine_that_misses_its_beat_is_late(world):
     assert world.room.look().engine.life is EngineLife.ALIVE
     world.clock.pass_time(60)
     engine = world.room.look().engine
-    assert engine.life is EngineLife.LATE and "59 s late" in engine.why
+    assert engine.life is EngineLife.LATE and "overdue by 59 s" in engine.why
 
 
 async def test_a_machine_that_slept_is_told_apart_from_a_late_engine(world):
