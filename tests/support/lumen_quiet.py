@@ -53,7 +53,7 @@ def _shows(app: Any) -> bool:
 
 def _changes(app: Any) -> bool:
     """Return whether a screen is being opened, closed or resized, or waits with its paint for a layout."""
-    return _shows(app) and bool(app._batch_count or app._resize_event or getattr(app.screen, "_unpainted", False))
+    return _shows(app) and bool(app._batch_count or app._resize_event or getattr(app.screen, "unpainted", False))
 
 
 def _painted(app: Any) -> bool:

@@ -19,10 +19,6 @@ from lumen_tui.tui.patches.changed_lines import bands
 from lumen_tui.tui.patches.frame_buffer import FrameBuffer
 from lumen_tui.tui.patches.painter import Painter
 
-_AT_TIMES = pytest.mark.xfail(
-    strict=False, reason="at times nothing, or more, is drawn when it looks; not found out yet"
-)
-
 
 class Glass:
     """What a terminal would show, and the frames that it was sent: the screen's name and the lines of each."""
@@ -66,7 +62,6 @@ class Pane:
         asyncio.get_running_loop().call_later(after, act)
 
 
-@_AT_TIMES
 async def test_a_size_that_goes_before_it_was_laid_out_leaves_the_picture_whole(open_room: Any) -> None:
     async with open_room() as room:
         pane, size = Pane(room.app), room.app.size
@@ -127,7 +122,6 @@ async def test_behind_a_sheet_only_the_top_line_is_painted(open_room: Any, busy_
         assert glass.lines == room.lines
 
 
-@_AT_TIMES
 async def test_a_cursor_that_moves_has_its_own_lines_drawn_and_no_others(
     open_room: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +146,6 @@ async def test_a_cursor_that_moves_has_its_own_lines_drawn_and_no_others(
         assert glass.lines == room.lines == before
 
 
-@_AT_TIMES
 async def test_what_others_cover_is_not_drawn(open_room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_room() as room:
         await room.press("4")
