@@ -137,7 +137,7 @@ def test_a_missing_package_gives_back_what_was_set_aside(desk, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     desk.server("box")
     talk = desk.talk(model="box:m")
-    assert "needs the openai package" in talk.error
+    assert "needs the package openai" in talk.error
     assert talk.order == "RS"
     assert [(step.ok, step.usage.tokens) for step in talk.of(Spent)] == [(False, 0)]
 
