@@ -19,7 +19,7 @@ import msgspec
 
 from lumen_tui import __version__
 from lumen_tui.hosts import channel
-from lumen_tui.hosts.messages import Begin, Describe, End, HostAnswer, Leave, LinkAnswer, LinkRequest
+from lumen_tui.hosts.messages import Begin, Describe, Discard, End, HostAnswer, Leave, LinkAnswer, LinkRequest
 from lumen_tui.model import extras
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.hosting import HostFacts, HostSighting, Sightings
@@ -30,7 +30,8 @@ from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import hosts
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.tasks.task_records import read_json
+from lumen_tui.store.tasks import homes, task_files
+from lumen_tui.store.tasks.task_records import has_worker, read_json
 
 if TYPE_CHECKING:
     from distributed import Scheduler
@@ -145,8 +146,11 @@ class HostLink:
         if (facts := answer.facts) is None:
             return
         now = self._clock.now()
-        self._seen[name] = HostSighting(facts, heard=now, skew=round(facts.now - now, 1) + 0.0)
+        seen = msgspec.structs.replace(facts, kept=())
+        self._seen[name] = HostSighting(seen, heard=now, skew=round(facts.now - now, 1) + 0.0)
         await self._end_what_is_over(name, facts)
+        if home := tuple(key for key in facts.kept if self._is_home(name, *key)):
+            await self._quietly(self._caller.ask(name, Discard(home)))
         await self._let_go(name, facts)
 
     async def _end_what_is_over(self, name: str, facts: HostFacts) -> None:
@@ -164,6 +168,19 @@ class HostLink:
         if run is None or (run.attempt, run.host) != (attempt, name):
             return f"attempt {attempt} is over"
         return "the task has ended" if (folder / "exit.json").exists() else ""
+
+    def _is_home(self, name: str, task_id: str, attempt: int) -> bool:
+        """Return whether all that is wanted of an attempt that ended on a host is here, and no proxy asks for more."""
+        try:
+            folder = task_files.folder_of(self._layout, task_id)
+            if folder is None or has_worker(folder):
+                return False  # of a task that nobody knows here the host has all there is
+            run, come = read_json(folder / "run.json", Run), homes.read(folder, attempt)
+        except (ValueError, OSError):
+            return False
+        if run is None or (come is not None and come.over and not come.whole):
+            return False  # it was given up: what never came here is there alone
+        return (run.attempt, run.host) != (attempt, name) or (folder / "exit.json").exists()
 
     async def _let_go(self, name: str, facts: HostFacts) -> None:
         """Let a host leave that is drained and has nothing to do any more."""

@@ -45,11 +45,17 @@ class End(Struct, frozen=True, tag=True):
     reason: str
 
 
+class Discard(Struct, frozen=True, tag=True):
+    """Remove the folders of these attempts, (task, number): they have ended, and all that is wanted of them is here."""
+
+    attempts: tuple[tuple[str, int], ...]
+
+
 class Leave(Struct, frozen=True, tag=True):
     """End your service once you have answered: nothing runs here any more, and nothing is to come."""
 
 
-Demand = Describe | Begin | Look | Tell | End | Leave
+Demand = Describe | Begin | Look | Tell | End | Discard | Leave
 
 
 class RemoteState(Struct, frozen=True):

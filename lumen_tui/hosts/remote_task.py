@@ -38,6 +38,7 @@ from lumen_tui.tools.isolation.placing import Unplaceable
 from lumen_tui.tools.sandbox.tiers import RESULTS
 
 _STATE, _SPOOL = "state", "spool.jsonl"
+_GONE = "gone"  # holds what is being removed
 _ASK, _TERM = 2.0, 2.0  # seconds that a worker has whose attempt is over, as for any worker
 
 
@@ -158,6 +159,7 @@ class HostFolder:
         self.root = root
         self._clock = clock
         self._begun: set[tuple[str, int]] | None = None  # attempts that may have a worker; None: not looked for yet
+        self._ended: set[tuple[str, int]] = set()
         self.backend = LocalBackend(root / "zygote.log", lambda _: None)
 
     def attempts(self, task_id: str) -> list[int]:
@@ -173,8 +175,29 @@ class HostFolder:
         if self._begun is None:
             self._begun = {(name, attempt) for name in self._names() for attempt in self.attempts(name)}
         alive = sorted(begun for begun in self._begun if has_worker(self._folder(*begun)))
+        self._ended |= self._begun.difference(alive)
         self._begun.intersection_update(alive)
         return alive
+
+    def ended(self) -> set[tuple[str, int]]:
+        """Return (task, attempt) of what lies here and had no worker when `alive` looked last."""
+        return self._ended
+
+    def discard(self, task_id: str, attempt: int) -> None:
+        """Remove the folder of an attempt that has no worker. What a kill leaves of it the next call removes.
+
+        BadId, StoreError, OSError.
+        """
+        place, gone = self._place(task_id, attempt), self.root / _GONE
+        if has_worker(self._folder(task_id, attempt)):
+            return
+        directories.discard_tree(gone)
+        if place.exists():
+            directories.make_folder(gone, durable=False)
+            directories.move(place, gone / place.name)
+            directories.discard_tree(gone)
+        directories.remove_folder(place.parent)
+        self._ended.discard((task_id, attempt))
 
     def held(self, but: str) -> Counter[str]:
         """Return how much of each resource the tasks have that work here, but for one. StoreError, DamagedTask."""
@@ -193,6 +216,7 @@ class HostFolder:
     def launch(self, task: RemoteTask, keys: Iterable[str]) -> None:
         """Start the worker of an attempt as `RemoteTask.launch` does. NoProcess, StoreError."""
         task.launch(keys)
+        self._ended.discard((task.task_id, task.attempt))
         if self._begun is not None:
             self._begun.add((task.task_id, task.attempt))
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +19,7 @@ from lumen_tui.hosts.messages import (
     Begin,
     Demand,
     Describe,
+    Discard,
     End,
     HostAnswer,
     HostRequest,
@@ -44,6 +46,7 @@ _GATHER = 0.02  # seconds for more of what a worker writes
 WARM = 10.0  # minutes for which a process that has all loaded is kept, for the next worker
 _MOST_WAIT = 20.0  # seconds that an answer waits for news at most
 _KEPT = 10.0  # seconds for which an attempt stays open that is over and that nobody asks for
+_MOST_NAMED = 100  # attempts that are named at once as kept
 
 
 class _Written:
@@ -132,6 +135,10 @@ class HostService:
             case Leave():
                 self._leave()
                 return HostAnswer(request.nonce)
+            case Discard(attempts):
+                async with self._beginning:
+                    await self._discard(attempts)
+                return HostAnswer(request.nonce)
             case Begin(order):
                 async with self._beginning:  # two at once would both see the last slot free
                     state = await self._begin(order)
@@ -158,7 +165,18 @@ class HostService:
             shutil.disk_usage(self._folder.root).free,
             tuple((name, attempt, self._frames(name, attempt)) for name, attempt in self._folder.alive()),
             self._resources,
+            tuple(self._kept()),
         )
+
+    def _kept(self) -> list[tuple[str, int]]:
+        """Return attempts that have ended and that nobody asks for, as many as are named at once."""
+        self._close_what_is_over()
+        return sorted(islice(self._folder.ended().difference(self._asked), _MOST_NAMED))
+
+    async def _discard(self, attempts: Iterable[tuple[str, int]]) -> None:
+        for key in attempts:
+            self._forget(key)
+            await asyncio.to_thread(self._folder.discard, *key)  # a folder of work may be large
 
     def _frames(self, task_id: str, attempt: int) -> int:
         task = self._open.get((task_id, attempt))

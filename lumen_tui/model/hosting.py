@@ -49,7 +49,10 @@ def lacks(asked: Mapping[str, int], there: Mapping[str, int], held: Mapping[str,
 
 
 class HostFacts(Struct, frozen=True):
-    """A host as it describes itself. `now` is its wall clock; `workers` are (task, attempt, frames so far)."""
+    """A host as it describes itself. `now` is its wall clock; `workers` are (task, attempt, frames so far).
+
+    `kept` are attempts, (task, number), that have ended and lie there still, as many as are named at once.
+    """
 
     name: str
     version: str
@@ -61,6 +64,7 @@ class HostFacts(Struct, frozen=True):
     free: int
     workers: tuple[tuple[str, int, int], ...] = ()
     resources: dict[str, int] = {}
+    kept: tuple[tuple[str, int], ...] = ()
 
 
 class HostEntry(Struct, frozen=True):

@@ -125,6 +125,9 @@ def discard_tree(path: files.StrPath) -> None:
     for place, folders, names in os.walk(path, topdown=False):
         for name in names:
             files.discard(os.path.join(place, name))
-        for name in folders:
-            remove_folder(os.path.join(place, name))
+        for folder in (os.path.join(place, name) for name in folders):
+            if os.path.islink(folder):
+                files.discard(folder)
+            else:
+                remove_folder(folder)
     remove_folder(path)

@@ -360,6 +360,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
             "cordon",
             writes=True,
         ),
+        _s("hosts_drain", "c", "drain", "Let what runs there end, then the host itself.", "drain", writes=True),
         _s("hosts_remove", "delete", "remove", "Forget the host; nothing may run there.", "remove", writes=True),
         _like("undo"),
     ),

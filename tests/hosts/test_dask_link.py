@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import pickle
+import shutil
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("distributed", reason="hosts need the extra of that name: pip install 'lumen-tui[hosts]'")
@@ -20,12 +22,19 @@ from distributed.core import rpc
 from distributed.protocol import to_serialize
 from distributed.protocol.serialize import ToPickle
 
+from lumen_tui.hosts import service as host_service
 from lumen_tui.hosts.certificates import BadCertificate, Credentials
 from lumen_tui.hosts.dask_link import DaskWay, NoHost, join, security_of, start_scheduler
+from lumen_tui.hosts.link import HostLink
 from lumen_tui.hosts.messages import Begin, Describe, Look
 from lumen_tui.hosts.remote_task import HostFolder
 from lumen_tui.hosts.service import HostCaller, HostService
+from lumen_tui.model.frames import Home
+from lumen_tui.model.hosting import HostEntry
+from lumen_tui.model.tasks import Run
 from lumen_tui.storage.clock import SystemClock
+from lumen_tui.store.settings import hosts as hosts_of
+from lumen_tui.store.tasks import homes
 
 
 def service_in(folder: Path, who: Credentials) -> HostService:
@@ -91,6 +100,37 @@ async def test_a_task_runs_on_the_host_that_was_asked_and_comes_home(cluster, ho
             alive = answer.state.alive
         assert b'"done"' in (home.layout.task(task_id) / "exit.json").read_bytes()
         assert [place.parent.name.split("-")[1] for place in hosts.root.glob("*/tasks")] == ["cellar"]
+
+
+async def test_a_host_keeps_what_has_not_come_home_and_nothing_else(cluster, home, monkeypatch):
+    monkeypatch.setattr(host_service, "_KEPT", 0.0)
+    hosts_of.change(home.layout, "attic", lambda _: HostEntry("attic", "2026-09-01T00:00:00Z", "ann"))
+    async with cluster() as hosts:
+        worker = await hosts.host("attic")
+        came, given_up, unknown = (home.task() for _ in range(3))
+        for task_id in (came, given_up, unknown):
+            run = msgspec.json.encode(Run(1, "2026-09-01T00:00:00Z", host="attic"))
+            (home.layout.task(task_id) / "run.json").write_bytes(run)
+            await hosts.caller.ask("attic", Begin(home.order(task_id)))
+            await home.link(hosts.caller, "attic", task_id).follow()
+        homes.write(home.layout.task(given_up), Home(1, 3, "attic", "no word from attic for 5 m"))
+        shutil.rmtree(home.layout.task(unknown))
+
+        def there() -> set[str]:
+            return {path.parent.name for path in hosts.root.glob("host-attic-*/tasks/*/1")}
+
+        assert there() == {came, given_up, unknown}
+        link = HostLink(home.layout, hosts.caller, hosts.scheduler, SystemClock())
+        watching = asyncio.ensure_future(link.watch())
+        deadline = asyncio.get_running_loop().time() + 60
+        while came in there():
+            assert asyncio.get_running_loop().time() < deadline and not watching.done()
+            link.wake()
+            await asyncio.sleep(0.05)
+        watching.cancel()
+        assert there() == {given_up, unknown}
+        assert not any(sighting.facts.kept for sighting in hosts_of.sightings(home.layout).hosts.values())
+        await worker.close()
 
 
 async def test_an_order_of_many_megabytes_arrives_whole(cluster, home):

@@ -14,7 +14,7 @@ from lumen_remote import sent_home
 from lumen_tui import __version__
 from lumen_tui.hosts import service as host_service
 from lumen_tui.hosts.certificates import HOST, BadCertificate, Credentials
-from lumen_tui.hosts.messages import Begin, Describe, End, HostRequest, Look, Tell
+from lumen_tui.hosts.messages import Begin, Describe, Discard, End, HostRequest, Look, Tell
 from lumen_tui.hosts.remote_task import HostFolder
 from lumen_tui.hosts.service import HostCaller, HostService
 from lumen_tui.model.frames import HostOrder
@@ -167,6 +167,37 @@ async def test_attempts_that_are_over_are_let_go_and_found_again(home, serve, is
     await engine.ask("attic", Begin(home.order(home.task())))
     assert service._open.keys() & {(task_id, 1) for task_id in tasks} == set()
     assert (await engine.ask("attic", Look(tasks[0], 1))).frames
+
+
+async def test_what_has_ended_is_named_once_nobody_asks_for_it_and_removed_when_the_engine_says_so(
+    home, host, serve, issuer, server, monkeypatch
+):
+    monkeypatch.setattr(host_service, "_KEPT", 0.0)
+    service = serve()
+    engine, ended = caller(issuer, service), home.task()
+    await engine.ask("attic", Begin(home.order(ended)))
+    await home.link(engine, "attic", ended).follow()
+    server.script = [30.0]
+    working = home.task("anything")
+    await engine.ask("attic", Begin(home.order(working)))
+    while (await engine.ask("attic", Look(ended, 1))).state.alive:
+        continue
+    facts = (await engine.ask("attic", Describe())).facts
+    assert facts.kept == ((ended, 1),) and [key[:2] for key in facts.workers] == [(working, 1)]
+    (host.root / "tasks" / ended / "1" / "elsewhere").symlink_to("/etc")
+    for _ in range(2):
+        assert not (await engine.ask("attic", Discard(((ended, 1), (working, 1))))).refused
+    assert host.attempts(ended) == [] and not (host.root / "tasks" / ended).exists()
+    assert list((host.root / "gone").glob("*")) == []
+    assert (await engine.ask("attic", Describe())).facts.kept == ()
+    assert (await engine.ask("attic", Look(working, 1))).state.alive
+    await engine.ask("attic", End(working, 1, "the test is over"))
+
+
+async def test_nothing_outside_of_a_hosts_tasks_is_removed(host, serve, issuer):
+    (host.root / "1").mkdir()
+    answer = await caller(issuer, serve()).ask("attic", Discard((("..", 1), ("tsk-none", 1))))
+    assert "task id" in answer.refused and (host.root / "1").is_dir()
 
 
 async def test_an_attempt_that_is_over_is_not_begun_again_though_the_host_has_it_open(home, serve, issuer, server):

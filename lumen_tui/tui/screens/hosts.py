@@ -1,4 +1,4 @@
-"""Hosts: which take tasks, what runs on each, and what is wrong with one; cordoned and removed here."""
+"""Hosts: which take tasks, what runs on each, and what is wrong with one; cordoned, drained and removed here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lumen_tui.engine.port import Port
 from lumen_tui.model import ids, times
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Undo
-from lumen_tui.model.requests.hosts import CordonHost, RemoveHost, UncordonHost
+from lumen_tui.model.requests.hosts import CordonHost, DrainHost, RemoveHost, UncordonHost
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.host_views import HostTask, HostView
 from lumen_tui.tui import words
@@ -79,7 +79,7 @@ class HostsScreen(LoadedSheet[HostView, Loaded]):
         return HostRows(appearance_of(self.app), self._now)
 
     def keys(self) -> Keys:
-        acts = () if self._refusal else self.offer("hosts_cordon", "hosts_remove", "undo")
+        acts = () if self._refusal else self.offer("hosts_cordon", "hosts_drain", "hosts_remove", "undo")
         return (*acts, *super().keys())
 
     def _loaded(self, result: Loaded) -> None:
@@ -104,6 +104,11 @@ class HostsScreen(LoadedSheet[HostView, Loaded]):
         if view := self._chosen():
             name = view.host.name
             self._do(UncordonHost(name=name) if view.host.entry.cordon else CordonHost(name=name))
+
+    def action_drain(self) -> None:
+        """Let what runs there end, and then the host's service."""
+        if view := self._chosen():
+            self._do(DrainHost(name=view.host.name))
 
     def action_remove(self) -> None:
         if view := self._chosen():

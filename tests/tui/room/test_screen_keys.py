@@ -49,7 +49,7 @@ MEANINGS = {
     "Z": ("put what is recorded to the rules again", {"replay", "trials"}),
     "a": ("accept or archive", {"accept", "archive", "allow", "confirm", "save", "read", "done"}),
     "b": ("bring back", {"unsnooze", "restore", "restore version", "bring back"}),
-    "c": ("cancel what runs", {"cancel", "stop the engine", "stop the trial"}),
+    "c": ("end what runs, or have it end", {"drain", "cancel", "stop the engine", "stop the trial"}),
     "f": ("divide real work between two versions", {"A/B test"}),
     "d": ("deny or dismiss", {"deny", "dismiss", "drop", "drop the text", "reject", "retire", "fire"}),
     "T": ("say of what sort, or that it is in use", {"touch", "type"}),

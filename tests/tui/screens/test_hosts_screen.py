@@ -1,4 +1,4 @@
-"""The hosts in the room: which are open, what runs where, what is wrong; cordoned, removed and undone by keys."""
+"""The hosts in the room: which are open, what runs where, what is wrong; changed and undone by keys."""
 
 from __future__ import annotations
 
@@ -90,6 +90,11 @@ async def test_it_is_cordoned_removed_and_brought_back_by_keys(room, port, linke
         await until(pilot, lambda: "0 of 2 open" in app.shown)
         await pilot.press("P")
         await until(pilot, lambda: states()["attic"] == "")
+        await pilot.press("c")
+        await until(pilot, lambda: states()["attic"] == "drained ")
+        assert [entry.leaves for entry in hosts.entries(linked)] == [True, False]
+        await pilot.press("u")
+        await until(pilot, lambda: states()["attic"] == "")
         await pilot.press("delete")
         await until(pilot, lambda: states() == {"cellar": ""})
         await pilot.press("u")
@@ -100,7 +105,7 @@ async def test_who_only_looks_changes_nothing(room, port, linked):
     before = hosts.entries(linked)
     async with room(screen(port, "read-only")) as (app, pilot):
         await until(pilot, lambda: "attic" in app.shown)
-        await pilot.press("P", "delete", "u")
+        await pilot.press("P", "c", "delete", "u")
         await until(pilot, lambda: "read-only" in app.shown)
     assert hosts.entries(linked) == before
 
