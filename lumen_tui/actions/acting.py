@@ -19,7 +19,7 @@ RESERVED = frozenset({
     "approval.allow", "approval.allow_always", "changes.accept", "changes.commit", "changes.push", "changes.write",
     "constitution.approve", "evolution.accept", "evolution.mark", "evolution.promote", "evolution.rollback",
     "evolution.split", "evolution.take", "budget.raise", "unkill",
-    "question.answer", "task.tell", "task.limit", "tool.accept",
+    "question.answer", "summary.rewrite", "task.tell", "task.limit", "tool.accept",
 })  # fmt: skip
 OUTSIDE = ("ntfy", "mail")  # clients by which an operator answers without a room or a shell
 AGENT_PROGRAM = "system"  # who asks where an agent's own program started the command

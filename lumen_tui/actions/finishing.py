@@ -12,13 +12,14 @@ from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config
+from lumen_tui.model.digests import sha256
 from lumen_tui.model.kinds import COMPLETION
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.records import Action, Change
-from lumen_tui.model.requests.memory import ApplyDecay, Summarize
+from lumen_tui.model.requests.memory import ApplyDecay, RewriteSummary, Summarize
 from lumen_tui.model.requests.sessions import EndSession
 from lumen_tui.model.requests.work import FinishWorkUnit
-from lumen_tui.model.summary import MOST_NAMED, MOST_OPEN, Draft, Subject, draft
+from lumen_tui.model.summary import MOST_BYTES, MOST_NAMED, MOST_OPEN, Draft, Subject, draft, own_words
 from lumen_tui.model.work import Tracked
 from lumen_tui.queries.trail import CHECKPOINT, DISCOVERY, Trail
 from lumen_tui.queries.trail_file import NODES
@@ -115,6 +116,36 @@ def _record(draft: Draft, existing: Raw | None, wu_id: str, *, by: str, now: flo
     if draft.still_open:
         fields["metadata.still_open"] = list(draft.still_open[:MOST_OPEN])
     return record, edits.patch(record, fields, by=by, now=now)
+
+
+def rewrite(store: Store, request: RewriteSummary, *, by: str, now: float) -> Done:
+    """Set the words of a summary, with those before in the journal; its sources and marks stay as they are."""
+    node_id = checks.node_ids(store, request.node_id)[0]
+    text = fields.prose(request.text, "summary")
+    if (size := len(msgspec.json.encode(text))) > MOST_BYTES:
+        raise ActionError(f"a summary has {MOST_BYTES:,} bytes at most, and this has {size:,}: say it in fewer words")
+
+    def decide(node: Raw) -> Fields:
+        _may_be_rewritten(node, request)
+        if node.get("content") == text:
+            raise ActionError(f"{edits.quoted(node)} says exactly that already", missing=True)
+        author = None if request.proposed else by
+        return {"content": text, "metadata.rewritten_at": times.iso(now), "metadata.own_words": author}
+
+    return edits.edit_nodes(store, [node_id], decide, verb="summary.rewrite", template="{} rewritten", by=by, now=now)
+
+
+def _may_be_rewritten(node: Raw, request: RewriteSummary) -> None:
+    if node.get("type") != "summary":
+        raise ActionError(f"{edits.quoted(node)} is a {node.get('type')}, and no summary: only those are rewritten")
+    edits.must_be_open(node)
+    if later := nodes.get_field(node, "metadata.summarized_into"):
+        raise ActionError(f"{edits.quoted(node)} stands in {later}: rewrite that one")
+    if request.base and request.base != sha256(str(node.get("content", "")).encode("utf-8", "replace")):
+        who, when = node.get("updated_by") or "somebody", times.stamp_of(node.get("updated_at"))
+        raise ActionError(f"{edits.quoted(node)} was changed since by {who} ({when}): nothing was done")
+    if request.proposed and (reason := own_words(node)):
+        raise ActionError(f"the words of {edits.quoted(node)} are not the agent's to change: {reason}")
 
 
 def draft_json(draft: Draft) -> dict[str, object]:

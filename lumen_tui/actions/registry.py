@@ -45,6 +45,7 @@ HANDLERS: dict[str, str] = {
     "decay.apply": "decay.apply",
     "setting.change": "settings.change",
     "summary.make": "finishing.summarize",
+    "summary.rewrite": "finishing.rewrite",
     "cleanup.nodes": "cleanup.nodes",
     "cleanup.signals": "cleanup.signals",
     "node.promote": "nodes.promote",

@@ -38,7 +38,7 @@ PARTS = {  # modules of `cli.commands`, in the order of the help, and the comman
     "knowledge": ("archive-insert", "archive-list", "archive-search", "archive-withdraw", "recall", "profile", "index"),
     "nodes": (
         *("archive", "unarchive", "pin", "touch", "delete", "promote"),
-        *("decay", "summarize", "cleanup", "signal-cleanup"),
+        *("decay", "summarize", "rewrite", "cleanup", "signal-cleanup"),
     ),
     "facts": ("fact",),
     "blocks": ("blocks",),

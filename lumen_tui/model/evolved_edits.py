@@ -41,6 +41,7 @@ class EditKind(StrEnum):
     PLAYBOOK = "playbook"  # a word more by which an offline playbook is asked for
     MERGE = "merge"  # discoveries that say the same
     BLOCK = "block"  # the text of a memory block
+    SUMMARY = "summary"  # the text of a summary of a work unit
 
 
 class Measure(StrEnum):
@@ -59,8 +60,9 @@ class EvolvedEdit(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     kind: EditKind
     rule: ToolRule | None = None
     text: str = ""  # a paragraph; of a skill its description in the first line, then what it says
-    name: str = ""  # of the setting, skill, script, weight, playbook, block; of a merge the discovery that stays
-    value: float | None = None  # of a setting or weight; of a block the step that was read
+    name: str = ""  # of the setting, skill, script, weight, playbook, block, summary; of a merge what stays
+    value: float | None = None  # of a setting or weight
+    base: str = ""  # of a block or summary the hash of the text that was read
 
     def __post_init__(self) -> None:
         """Have one spelling of a number, as its hash is that of what is written."""
@@ -150,6 +152,19 @@ def _named_text(edit: EvolvedEdit) -> str:
     return "" if edit.text.strip() else "it says nothing"
 
 
+def _text_fault(edit: EvolvedEdit) -> str:
+    return _named_text(edit) or ("" if _HASH.fullmatch(edit.base) else "it does not say for which text it was written")
+
+
+def _rewritten(edit: EvolvedEdit) -> str:
+    return f"{edit.kind} {edit.name} is rewritten, {len(edit.text):,} characters"
+
+
+def text_digest(text: str) -> str:
+    """Return the hash of a text, by which an edit knows what it was written for."""
+    return sha256(text.encode("utf-8", "replace"))
+
+
 class KindRules(Struct, frozen=True):
     """What holds of a kind of edits."""
 
@@ -197,13 +212,8 @@ KINDS: dict[EditKind, KindRules] = {
     EditKind.MERGE: KindRules(
         Measure.PERSON, lambda edit: f"{edit.text} says what {edit.name} says", _named_text, by_version=False
     ),
-    EditKind.BLOCK: KindRules(
-        Measure.PERSON,
-        lambda edit: f"block {edit.name} is rewritten, {len(edit.text):,} characters",
-        _named_text,
-        by_version=False,
-        most=24_000,
-    ),
+    EditKind.BLOCK: KindRules(Measure.PERSON, _rewritten, _text_fault, by_version=False, most=24_000),
+    EditKind.SUMMARY: KindRules(Measure.PERSON, _rewritten, _text_fault, by_version=False, most=16_384),
 }
 _PARTS = {  # what an edit has besides its role
     EditKind.RULE: {"rule"},
@@ -211,15 +221,16 @@ _PARTS = {  # what an edit has besides its role
     EditKind.ORDER: {"text"},
     EditKind.SETTING: {"name", "value"},
     EditKind.WEIGHT: {"name", "value"},
-    EditKind.BLOCK: {"name", "text", "value"},
+    EditKind.BLOCK: {"name", "text", "base"},
+    EditKind.SUMMARY: {"name", "text", "base"},
 }
 
 
 def edit_fault(edit: EvolvedEdit) -> str:
     """Return why an edit is none, or empty."""
     rules = edit.rules
-    parts = {"rule": edit.rule is not None, "text": bool(edit.text), "name": bool(edit.name)}
-    given = {part for part, is_there in {**parts, "value": edit.value is not None}.items() if is_there}
+    parts = ("rule", "text", "name", "value", "base")
+    given = {part for part in parts if getattr(edit, part) not in (None, "")}
     wanted = _PARTS.get(edit.kind, {"name", "text"})
     if given != wanted:
         return f"an edit is one thing: a {edit.kind} has {' and '.join(sorted(wanted))}, and no more"

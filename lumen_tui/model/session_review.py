@@ -48,9 +48,10 @@ class ReadingResult(Struct, frozen=True):
 
 
 class ShorteningRequest(Struct, frozen=True):
-    """A block that is to be told in fewer words."""
+    """A text of memory that is to be told in fewer words."""
 
     root: str
+    kind: str  # block | summary
     name: str
     text: str
 

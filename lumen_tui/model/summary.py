@@ -87,6 +87,18 @@ def meta(node: Raw, key: str) -> str:
     return str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
 
 
+def own_words(node: Raw) -> str:
+    """Return why the words of a summary are its author's own, which nobody but a person may change; empty where not."""
+    facts = node.get("metadata")
+    if not isinstance(facts, Mapping) or not facts.get("source_nodes"):
+        return "it was not drawn from notes"
+    if author := meta(node, "own_words"):
+        return f"they are {one_line(author, 60)}'s"
+    if facts.get("sensitive") is True or facts.get("pinned") is True:
+        return "it is pinned or sensitive"
+    return ""
+
+
 def draft(subject: Subject, nodes: Iterable[Raw]) -> Draft | None:
     """Return the summary of these nodes (of that work unit, not deleted); None where there is nothing to conclude."""
     parts = _sort(nodes)

@@ -1,7 +1,7 @@
 """`python -m lumen_tui.worker.evolution read|judge|shorten|propose`: a cheap model asked about what an agent may learn.
 
 `read` looks through one stretch of a session for what is worth keeping; `judge` objects to candidates that the rules
-let pass; `shorten` tells a block of memory in fewer words, on the budget line of sleep-time work; `propose` says what a
+let pass; `shorten` tells a text of memory in fewer words, on the budget line of sleep-time work; `propose` says what a
 role should be told, by how its tasks went. The order comes on standard input, the answer goes to standard output. There
 are no tools, and the calls are set aside in the ledger like those of any worker. Where there is no room, no call is
 made: nobody waits for it.
@@ -245,7 +245,7 @@ def _judging_job(trial: ReviewRequest, environ: dict[str, str]) -> Job:
 
 def shorten(order: ShorteningRequest, store: Store, environ: dict[str, str]) -> ShorteningResult:
     """Ask the model for the shorter text. Whatever goes wrong is in the `problem` of the result."""
-    material = fence(redactor(environ)(safe(order.text)), f"block {one_line(order.name, 64)}")
+    material = fence(redactor(environ)(safe(order.text)), f"{one_line(order.kind, 20)} {one_line(order.name, 64)}")
     job = Job(system=_SHORTEN_PROMPT, objective="Tell it in fewer words.", context=material, now=time.time)
     reply = ask(store, order.name, job, environ, SLEEP)
     return ShorteningResult(safe(reply.text)[:MOST_ANSWER], reply.problem, reply.brain, reply.usd, reply.tokens)

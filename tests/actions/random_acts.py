@@ -68,6 +68,8 @@ class Stage:
         end = Exit(failed, "failed", times.iso(self.desk.now), reason="no model")
         files.replace(self.desk.store.layout.task(failed) / "exit.json", msgspec.json.encode(end))
         self._keep("decision", "decision.note", question="which port?", wu_id=self.known["unit"][0])
+        self.desk.do("checkpoint.save", by="bo", note="the lamp is new", wu_id=self.known["unit"][2])
+        self._keep("summary", "summary.make", wu_id=self.known["unit"][2])
         self.desk.do("handoff.give", by="bo", note="go on there", wu_id=self.known["unit"][1])
         self.desk.do("relay.submit", by="bo", relay_name="box", text="the first word", base=0)
         self._keep("held", "relay.submit", relay_name="box", text="said on an old state", base=0)
@@ -281,6 +283,7 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "decay.apply": lambda stage: {"half_life_days": 0.001, "threshold": 0.9, "force": True},
     "setting.change": _setting,
     "summary.make": lambda stage: _unit(stage),
+    "summary.rewrite": lambda stage: {"node_id": stage.any("summary"), "text": stage.fresh("all was done")},
     "cleanup.nodes": lambda stage: {"ttl": "1s", "force": True},
     "cleanup.signals": lambda stage: {"ttl": "1s", "unread_ttl": "1s", "force": True},
     "node.promote": lambda stage: _nodes(stage, tag="pattern"),
@@ -441,4 +444,5 @@ MAKES = {
     "task.new": "task", "task.retry": "task", "signal.send": "signal", "node.create": "node", "wu.new": "unit",
     "wu.split": "unit", "triage.promote": "unit", "archive.insert": "passage", "fact.add": "fact",
     "decision.note": "decision", "block.new": "block", "schedule.add": "schedule",
+    "summary.make": "summary",
 }  # fmt: skip

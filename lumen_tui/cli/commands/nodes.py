@@ -13,7 +13,7 @@ from lumen_tui.actions import decay as decay_actions
 from lumen_tui.actions.decay import ArchiveCandidate
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.parser import request_of
-from lumen_tui.cli.session import Session, document, print_outcome, report_news, say, table, talk
+from lumen_tui.cli.session import Session, document, print_outcome, read_text, report_news, say, table, talk
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import Aging, DecayRule
 from lumen_tui.model.requests.engine import ChangeSettings
@@ -24,6 +24,7 @@ from lumen_tui.model.requests.memory import (
     DeleteNodes,
     PinNodes,
     PromoteNodes,
+    RewriteSummary,
     Summarize,
     TouchNodes,
     UnarchiveNodes,
@@ -125,6 +126,8 @@ def _declare_decay(commands: CommandGroup) -> None:
     fade.fields(ApplyDecay, "force")
     conclude = commands.add("summarize", run_summarize, "Conclude the work on a work unit.", "summarize --wu WU-001")
     conclude.fields(Summarize)
+    text = "Say a summary in other words; undo brings the old ones back."
+    commands.verb("rewrite", RewriteSummary, text, "rewrite mem-7f2 - < summary.txt", request=_rewriting)
     clean = commands.add(
         "cleanup",
         run_cleanup,
@@ -294,6 +297,10 @@ def run_summarize(session: Session, args: Namespace) -> int:
     if draft.left_out:
         talk(f"{draft.left_out} sensitive node(s) were left out")
     return 0
+
+
+def _rewriting(_: Session, args: Namespace) -> RewriteSummary:
+    return request_of(RewriteSummary, args, text=read_text("-") if args.text == "-" else args.text)
 
 
 def run_cleanup(session: Session, args: Namespace) -> int:

@@ -65,8 +65,10 @@ class ProposedTrials:
 
 
 def _is_wanted(row: TriedCandidate, page: TrialPage) -> bool:
-    """Return whether the agent proposed it, and it was not tried against what is in force."""
-    if row.candidate.trust is not Trust.AGENT or row.state in ("in force", "withdrawn") or page.fault:
+    """Return whether the agent proposed it, a trial can show something, and none was made against what is in force."""
+    if row.candidate.trust is not Trust.AGENT or page.fault:
+        return False
+    if row.state in ("in force", "withdrawn", "for a person"):
         return False
     return row.trial is None or row.trial.champion != page.champion
 

@@ -1,8 +1,8 @@
 """Sleep-time work: what the agent's memory and cases ask for, proposed while nothing waits. It changes nothing itself.
 
 One pass makes cases of the tasks that are over, proposes what follows from them, discoveries that say the same, and
-shorter texts of blocks. All of it are candidates: what has cases is tried by the gate, what has none waits for a
-person. A pass that is stopped or killed has proposed less, and the next one goes on.
+shorter texts of blocks and summaries. All of it are candidates: what has cases is tried by the gate, what has none
+waits for a person. A pass that is stopped or killed has proposed less, and the next one goes on.
 """
 
 from __future__ import annotations
@@ -13,25 +13,28 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from lumen_tui.actions import evals, promotion
+from msgspec.structs import replace
+
+from lumen_tui.actions import edits, evals, promotion
 from lumen_tui.actions.acting import LEARNING
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution import casemaking, proposing
 from lumen_tui.engine.evolution.modeljudge import ask_process
 from lumen_tui.engine.likeness import comparable, near_lines, nearest_title
 from lumen_tui.model import budget, times
-from lumen_tui.model.blocks import Block
 from lumen_tui.model.config import Config
 from lumen_tui.model.evals import SUITE, EvalCase
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
+from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit, text_digest
 from lumen_tui.model.session_review import ShorteningRequest, ShorteningResult
+from lumen_tui.model.summary import own_words
 from lumen_tui.model.trials import SLEEP, EvolutionCandidate, candidate_id, fault
 from lumen_tui.providers.choose import provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import candidates, suites
 from lumen_tui.store.ledger.ledger import Ledger
-from lumen_tui.store.memory import blocks
+from lumen_tui.store.memory import blocks, nodes
+from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
@@ -44,33 +47,39 @@ _TASKS = 200  # of which a pass makes cases
 _LONG = 4_000  # characters from which a model is asked for a shorter text
 _SHORTER = 0.8  # of what it was, at most
 _SURE = re.compile(r"[\w./:@-]*\d[\w./:@-]*|https?://\S+|/[\w./-]+")  # what a shorter text may not make up
-_TRUST = {"person": Trust.PERSON, "agent": Trust.AGENT, "worker": Trust.WORKER}
+_OURS = ("person", "agent")  # whose words may be told in others
 _Over = Callable[[], bool]
 
 
 def sleep(store: Store, now: float, stopped: _Over) -> tuple[list[EvolutionCandidate], str]:
     """Make cases and proposals; return what is new, and a word on the model. Whatever came before a stop is kept."""
     layout, found, said = store.layout, list[EvolutionCandidate](), ""
+    known = candidates.candidates(layout)  # also those that a person withdrew: they are not proposed again
+    places = {_place(candidate.edit) for candidate in known.values()}
     try:
         _collect(store, now, stopped)
         found += proposing.propose(store, SUITE, now, stopped)
         found += _candidates(_merges(store, now, stopped), now)
-        found += _candidates(_repeated(store), now)
-        shorter, said = _shortened(store, stopped)
-        found += _candidates(shorter, now)
+        texts = [text for text in _texts(store) if _place(text) not in places]
+        found += _candidates(_repeated(texts), now)
+        places |= {_place(candidate.edit) for candidate in found}
+        left = [text for text in texts if _place(text) not in places]
+        for answered in _shortened(store, left, stopped):
+            proposal, said = answered
+            found += _candidates(iter(proposal), now)
     except Stopped:
         pass
-    known = candidates.candidates(layout)  # also those that a person withdrew: they are not proposed again
     new = [candidate for candidate in found if candidate.id not in known and not fault(candidate)]
     if new:
         promotion.keep(layout, new, by=LEARNING, now=now)
     return new, said
 
 
-_Found = Iterator[tuple[EvolvedEdit, str, Trust]]
+_Proposal = tuple[EvolvedEdit, str, Trust]
+_Found = Iterator[_Proposal]
 
 
-def _candidates(found: _Found | list[tuple[EvolvedEdit, str, Trust]], now: float) -> list[EvolutionCandidate]:
+def _candidates(found: _Found, now: float) -> list[EvolutionCandidate]:
     return [
         EvolutionCandidate(candidate_id(edit), times.iso(now), LEARNING, edit, why, trust=trust)
         for edit, why, trust in islice(found, _MOST)
@@ -117,46 +126,69 @@ def _figures(text: str) -> list[str]:
     return re.findall(r"\d+", text)
 
 
-def _writable(store: Store) -> Iterator[Block]:
+def _texts(store: Store) -> Iterator[EvolvedEdit]:
+    """Yield, as edits that change nothing, the blocks and summaries that may be told in other words.
+
+    Nobody locked or owns them, and there is no word of a worker or a page in them.
+    """
     for block in blocks.read_all(store.layout):
-        if block.text.strip() and not (block.problem or block.by_hand or block.fields.read_only or block.fields.locked):
-            yield block
+        is_closed = block.problem or block.by_hand or block.fields.read_only or block.fields.locked
+        if block.text.strip() and not is_closed and block.trust in _OURS:
+            yield _as_it_is(EditKind.BLOCK, block.name, block.text)
+    others = {str(node["id"]) for node in newest_nodes(store.layout, '"trust"') if not _is_ours(node)}
+    for node in newest_nodes(store.layout, '"source_nodes"'):
+        if node.get("type") == "summary" and edits.status_of(node) == "open" and _may_be_told(node, others):
+            yield _as_it_is(EditKind.SUMMARY, str(node["id"]), str(node.get("content", "")))
 
 
-def _repeated(store: Store) -> _Found:
-    """Yield blocks without the lines that say again what one above says."""
-    for block in _writable(store):
-        text = near_lines(block.text, _SAME)
-        if text != block.text:
-            gone = len(block.text.splitlines()) - len(text.splitlines())
-            edit = EvolvedEdit("", EditKind.BLOCK, text=text, name=block.name, value=block.step)
-            yield edit, f"{gone} of its lines say again what a line above says", _TRUST.get(block.trust, Trust.WEB)
+def _as_it_is(kind: EditKind, name: str, text: str) -> EvolvedEdit:
+    return EvolvedEdit("", kind, text=text, name=name, base=text_digest(text))
 
 
-def _shortened(store: Store, stopped: _Over) -> tuple[list[tuple[EvolvedEdit, str, Trust]], str]:
-    """Return long blocks as a cheap model tells them in fewer words, and why none was asked."""
-    long = [block for block in _writable(store) if block.chars > _LONG]
+def _is_ours(node: nodes.Raw) -> bool:
+    return nodes.get_field(node, "metadata.trust") in (None, "", *_OURS)
+
+
+def _may_be_told(summary: nodes.Raw, others: set[str]) -> bool:
+    """Return whether a summary is in force, its words are nobody's own, and none of its sources is a worker's."""
+    sources = nodes.get_field(summary, "metadata.source_nodes")
+    if nodes.get_field(summary, "metadata.summarized_into") or own_words(summary) or not isinstance(sources, list):
+        return False
+    return others.isdisjoint(map(str, sources))
+
+
+def _place(edit: EvolvedEdit) -> tuple[EditKind, str, str]:
+    """Return which text an edit is for: for one that was proposed already nothing else is."""
+    return edit.kind, edit.name, edit.base
+
+
+def _repeated(texts: list[EvolvedEdit]) -> _Found:
+    """Yield texts without the lines that say again what one above says."""
+    for edit in texts:
+        text = near_lines(edit.text, _SAME)
+        if text != edit.text:
+            gone = len(edit.text.splitlines()) - len(text.splitlines())
+            yield replace(edit, text=text), f"{gone} of its lines say again what a line above says", Trust.AGENT
+
+
+def _shortened(store: Store, texts: list[EvolvedEdit], stopped: _Over) -> Iterator[tuple[list[_Proposal], str]]:
+    """Yield long texts as a cheap model tells them in fewer words, one by one, or why there is none."""
+    long = [edit for edit in texts if len(edit.text) > _LONG]
     config = load_config(store.layout)[0]
-    if not long:
-        return [], ""
-    if reason := why_no_model(store, config):
-        return [], reason
-    made, problem = list[tuple[EvolvedEdit, str, Trust]](), ""
-    for block in long[:_MOST]:
+    if long and (reason := why_no_model(store, config)):
+        yield [], reason
+        return
+    for edit in long[:_MOST]:
         if stopped():
             raise Stopped
-        order = ShorteningRequest(str(store.root), block.name, block.text)
+        order = ShorteningRequest(str(store.root), str(edit.kind), edit.name, edit.text)
         answer = ask_process("shorten", config, order, ShorteningResult, stopped)
-        text, problem = answer.text.strip() + "\n", answer.problem
-        if not problem and is_shorter(block.text, text):
-            why = f"{answer.brain or 'a model'} tells its {block.chars:,} characters in {len(text):,}"
-            edit = EvolvedEdit("", EditKind.BLOCK, text=text, name=block.name, value=block.step)
-            made.append((edit, why[:300], max(_TRUST.get(block.trust, Trust.WEB), Trust.AGENT, key=_rank)))
-    return made, problem and f"no model rewrites: {problem}"
-
-
-def _rank(trust: Trust) -> int:
-    return -trust.rank
+        text = answer.text.strip() + "\n"
+        if answer.problem:
+            yield [], f"no model rewrites: {answer.problem}"
+        elif is_shorter(edit.text, text):
+            why = f"{answer.brain or 'a model'} tells its {len(edit.text):,} characters in {len(text):,}"
+            yield [(replace(edit, text=text), why[:300], Trust.AGENT)], ""
 
 
 def is_shorter(before: str, after: str) -> bool:

@@ -68,6 +68,18 @@ class Summarize(Request, tag="summary.make", frozen=True, kw_only=True):
     status: str = ""
 
 
+class RewriteSummary(Request, tag="summary.rewrite", frozen=True, kw_only=True):
+    """Put other words in the place of a summary's. They are the operator's own, unless the agent proposed them.
+
+    `base` is the hash of the text that they were written for: where another one stands there the verb is refused.
+    """
+
+    node_id: Annotated[str, Arg("the summary, or the beginning of its id", place="ID")]
+    text: Annotated[str, Arg("the new words; - reads them from standard input", place="TEXT")]
+    base: str = ""
+    proposed: bool = False
+
+
 class CleanUpNodes(Request, tag="cleanup.nodes", frozen=True, kw_only=True):
     """Archive nodes whose retention is over; with `decay` also those that have decayed."""
 

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "decay.apply": "decay",
     "setting.change": "decay set",
     "summary.make": "summarize",
+    "summary.rewrite": "rewrite",
     "cleanup.nodes": "cleanup",
     "cleanup.signals": "signal cleanup",
     "node.promote": "promote",

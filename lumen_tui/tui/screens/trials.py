@@ -127,7 +127,7 @@ def _take(row: TriedCandidate) -> _Question:
 
 def _split(row: TriedCandidate) -> _Question:
     role = row.candidate.edit.role
-    lines = (f"Every second of the next {USUAL_TASKS} tasks of {role} works with it; s ends that.", _words_of(row))
+    lines = (f"Every second of the next {USUAL_TASKS} tasks of {role} works with it; f ends that.", _words_of(row))
     return _Question("A/B test", lines, "divide them", SplitTasks(candidate=row.id))
 
 

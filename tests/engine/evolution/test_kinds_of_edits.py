@@ -21,7 +21,7 @@ from lumen_tui.engine.loops import briefing
 from lumen_tui.model.capsule import Section
 from lumen_tui.model.evals import SUITE, Split, planted
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.evolved_edits import KINDS, EditKind, EvolvedEdit, EvolvedVersion, Measure
+from lumen_tui.model.evolved_edits import KINDS, EditKind, EvolvedEdit, EvolvedVersion, Measure, text_digest
 from lumen_tui.model.roles import Limits, Role
 from lumen_tui.model.search_weights import SHIPPED
 from lumen_tui.model.times import iso
@@ -212,7 +212,7 @@ def test_near_doubles_and_blocks_are_carried_out_once_by_their_own_verbs(folder:
     folder.do("block.new", name="project", text="one\none\ntwo\n")
     edits = (
         EvolvedEdit("", EditKind.MERGE, text=second, name=first),
-        EvolvedEdit("", EditKind.BLOCK, text="one\ntwo\n", name="project", value=1),
+        EvolvedEdit("", EditKind.BLOCK, text="one\ntwo\n", name="project", base=text_digest("one\none\ntwo\n")),
     )
     made = [
         EvolutionCandidate(candidate_id(edit), iso(NOW), "evolution", edit, "w", trust=Trust.AGENT) for edit in edits

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +13,25 @@ import pytest
 from lumen_apiserver import ApiServer
 from lumen_apiserver import text as answer_of
 from lumen_folder import StateFolder
+from lumen_kills import killed_before
 from lumen_until import until
 
 from lumen_tui.__main__ import main
+from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.evolution import sleeping
 from lumen_tui.engine.evolution.proposed import SleepWork
 from lumen_tui.engine.likeness import near_lines
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.evolved_edits import EditKind
+from lumen_tui.model.times import iso
 from lumen_tui.model.trials import SLEEP
 from lumen_tui.queries.trial_page import read_trial_page
+from lumen_tui.storage.files import append
+from lumen_tui.storage.raw_json import line
 from lumen_tui.store.evolution import candidates
 from lumen_tui.store.ledger.ledger import Ledger
+from lumen_tui.store.memory import nodes
 
 LINES = "- the shop runs on port 8421\n- releases go out on Fridays\n"
 LONG = "".join(f"- the shop number {number} is looked after by Ann, who knows all about it\n" for number in range(80))
@@ -76,9 +84,129 @@ def test_a_block_that_says_the_same_twice_is_proposed_without_it(folder: StateFo
     assert (edit.kind, edit.name, edit.text) == (EditKind.BLOCK, "project", LINES + "- the shop runs on port 8422\n")
     folder.do("block.append", name="project", text="- newer")
     (row,) = read_trial_page(folder.layout).tried
-    with pytest.raises(Exception, match="step"):
+    with pytest.raises(ActionError, match="was changed since at step 2 by ana"):
         folder.do("evolution.take", candidate=row.id)
     assert "- newer" in (folder.layout.blocks / "project.md").read_text()
+
+
+SEEN = "the lamp of the shop is switched on by the timer in the hall"
+
+
+def summarized(folder: StateFolder, *texts: str, unit: str = "WU-001") -> str:
+    for text in texts:
+        folder.do("node.create", content=text, type="note", wu_id=unit)
+    return folder.do("summary.make", wu_id=unit).target
+
+
+def node_of(folder: StateFolder, name: str) -> dict[str, Any]:
+    return nodes.find(folder.layout.memory, [name])[name][1]
+
+
+def test_a_summary_is_rewritten_by_a_persons_word_and_comes_back_byte_for_byte(folder: StateFolder) -> None:
+    name = summarized(folder, SEEN, SEEN, "the other lamp is broken")
+    before = node_of(folder, name)
+    (edit,), _ = slept(folder)
+    assert (edit.kind, edit.name) == (EditKind.SUMMARY, name)
+    assert edit.text.count(SEEN) < before["content"].count(SEEN)
+    (row,) = read_trial_page(folder.layout).tried
+    assert row.state == "for a person"
+    folder.do("evolution.take", candidate=row.id)
+    after = node_of(folder, name)
+    assert after["content"] == edit.text
+    assert after["metadata"]["source_nodes"] == before["metadata"]["source_nodes"]
+    assert slept(folder)[0] == []
+    folder.do("undo")
+    stamps = ("updated_at", "updated_by")
+    again = node_of(folder, name)
+    assert {**again, **{key: before[key] for key in stamps}} == before
+    assert slept(folder)[0] == []  # what was undone is not proposed once more
+
+
+def test_killed_anywhere_a_summary_has_the_words_before_or_after(folder: StateFolder, tmp_path: Path) -> None:
+    name = summarized(folder, SEEN, SEEN)
+    before = node_of(folder, name)["content"]
+    (edit,), _ = slept(folder)
+    (row,) = read_trial_page(folder.layout).tried
+    seen, call, killed = set[str](), 0, True
+    while killed:
+        root = tmp_path / f"{call}"
+        shutil.copytree(folder.root, root)
+        desk = StateFolder(root, folder.now)
+        killed = killed_before(call, root, lambda desk=desk: desk.do("evolution.take", candidate=row.id))
+        text = node_of(desk, name)["content"]
+        seen.add(text)
+        if text == before:
+            desk.do("evolution.take", candidate=row.id)
+        elif killed:  # the candidate may be there still, and is no danger to the text
+            with pytest.raises(ActionError, match=r"withdrawn|was changed since"):
+                desk.do("evolution.take", candidate=row.id)
+        assert node_of(desk, name)["content"] == edit.text, call
+        call += 1
+    assert seen == {before, edit.text}
+
+
+def rewritten(folder: StateFolder, name: str) -> None:
+    folder.do("summary.rewrite", node_id=name, text="Ann's own words.")
+
+
+def rewritten_and_back(folder: StateFolder, name: str) -> None:
+    before = node_of(folder, name)["content"]
+    rewritten(folder, name)
+    folder.do("summary.rewrite", node_id=name, text=before)
+
+
+CHANGES: dict[str, Callable[[StateFolder, str], Any]] = {
+    "was changed since by ana": rewritten,
+    "they are ana's": rewritten_and_back,
+    "is pinned": lambda folder, name: folder.do("decay.pin", node_ids=name),
+    "is archived": lambda folder, name: folder.do("node.archive", node_ids=name, reason="old"),
+    "stands in mem-": lambda folder, name: summarized(folder, "the third lamp is new"),
+}
+
+
+@pytest.mark.parametrize("reason", CHANGES)
+def test_a_summary_that_somebody_changed_or_owns_since_is_left_as_it_is(folder: StateFolder, reason: str) -> None:
+    name = summarized(folder, SEEN, SEEN)
+    slept(folder)
+    (row,) = read_trial_page(folder.layout).tried
+    CHANGES[reason](folder, name)
+    before = folder.layout.memory.read_bytes()
+    with pytest.raises(ActionError, match=reason):
+        folder.do("evolution.take", candidate=row.id)
+    assert folder.layout.memory.read_bytes() == before
+    assert [edit.name for edit in slept(folder)[0] if edit.name == name] == []
+
+
+def test_summaries_of_somebodys_own_words_or_of_a_workers_are_left_alone(folder: StateFolder) -> None:
+    twice = f"{SEEN}\n{SEEN}\n"
+    folder.do("node.create", content=twice, type="summary", wu_id="WU-002")
+    note = {"id": "mem-worker", "type": "note", "content": SEEN, "created_at": iso(folder.now), "wu_id": "WU-003"}
+    append(folder.layout.memory, line({**note, "metadata": {"trust": "worker"}}))
+    summarized(folder, SEEN, unit="WU-003")
+    damaged = {**note, "id": "mem-damaged", "type": "summary", "content": twice, "metadata": {"source_nodes": 7}}
+    append(folder.layout.memory, line(damaged))
+    assert slept(folder)[0] == []
+
+
+def test_a_person_says_a_summary_in_other_words_on_the_command_line(folder: StateFolder, capsys: Any) -> None:
+    name = summarized(folder, "the lamp is new")
+    note = folder.do("node.create", content="a note", type="note").target
+    command = ["--state", str(folder.root), "rewrite"]
+    assert main([*command, name, "Ann mended the lamp."]) == 0
+    assert node_of(folder, name)["content"] == "Ann mended the lamp."
+    said = capsys.readouterr()
+    for words, reason in (
+        ((name, "Ann mended the lamp."), "says exactly that already"),
+        ((name, " "), "the summary is empty"),
+        ((name, "x" * 17_000), "16,384 bytes at most"),
+        ((note, "x"), "is a note, and no summary"),
+        (("mem-gone", "x"), "mem-gone"),
+    ):
+        assert main([*command, *words]) != 0
+        said = capsys.readouterr()
+        assert reason in said.err
+    assert main(["--state", str(folder.root), "undo"]) == 0
+    assert "the lamp is new" in node_of(folder, name)["content"]
 
 
 def test_locked_read_only_and_untrusted_blocks_are_left_alone(folder: StateFolder) -> None:
@@ -113,8 +241,23 @@ def with_model(folder: StateFolder, api: ApiServer, monkeypatch: pytest.MonkeyPa
     for name, value in api.openai_env.items():
         monkeypatch.setenv(name, value)
     folder.layout.config.write_text(settings)
-    folder.do("block.new", name="project", text=LONG)
     api.otherwise(lambda request: answer_of(text))
+    folder.do("block.new", name="project", text=LONG)
+
+
+def test_a_model_tells_a_long_summary_in_fewer_words_and_is_asked_once(
+    folder: StateFolder, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_model(folder, api, monkeypatch, SETTINGS + LINE, "- Ann looked after the shops.")
+    folder.do("block.lock", name="project")
+    known = "is looked after by Ann, who knows it " * 5
+    name = summarized(folder, *[f"shop {number} {known}" for number in range(40)])
+    (edit,), said = slept(folder)
+    assert (edit.kind, edit.name, edit.text, said) == (EditKind.SUMMARY, name, "- Ann looked after the shops.\n", "")
+    (request,) = api.asked
+    assert f"summary {name}" in json.dumps(request.body)
+    assert slept(folder) == ([], "")
+    assert len(api.asked) == 1  # for the same words nothing is paid twice
 
 
 def test_a_model_shortens_a_long_block_from_a_line_of_its_own(
