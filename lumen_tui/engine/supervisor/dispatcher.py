@@ -149,12 +149,16 @@ class Dispatcher:
             return started
         self._index.refresh(now, {}, only={view.id for view in self._index.queued()[: config.workers.limit]})
         by_role = [view.spec.role for view in alive]
+        nowhere: set[tuple[object, ...]] = set()  # what no host has free, and less so once one more has started
         for view in self._index.queued():
-            if free <= 0 and not view.spec.host:
+            wanted = view.host, view.spec.host, view.spec.role, view.spec.resources
+            if wanted in nowhere or (free <= 0 and not view.spec.host):
                 continue
             if not view.claimed and lane_full(view, in_lanes(alive), config.lanes):
                 continue
             where = self.placement.where(view, alive)
+            if where is None:
+                nowhere.add(wanted)
             if where is None or not self._start(view, by_role, where, now):
                 continue
             free -= not where
