@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from lumen_tui.actions import edits, refusal
@@ -62,9 +64,12 @@ def kind_of(layout: Layout, name: str) -> str:
     tools = [tool.name for tool in python_tools(layout)]
     if name in tools:
         return "tools"
-    known = [*load_config(layout)[0].mcp.servers, *tools]
+    raise _unknown(name, [*load_config(layout)[0].mcp.servers, *tools])
+
+
+def _unknown(name: str, known: Iterable[str] = ()) -> ActionError:
     text = f"there is no MCP server and no Python tool {one_line(name, 60)!r}"
-    raise ActionError(text, candidates=refusal.nearest(name, known), missing=True)
+    return ActionError(text, candidates=refusal.nearest(name, known), missing=True)
 
 
 def python_tools(layout: Layout) -> list[PythonTool]:
@@ -82,13 +87,17 @@ def python_tools(layout: Layout) -> list[PythonTool]:
 
 def _python_tool(layout: Layout, name: str) -> PythonTool:
     tools = [tool for tool in python_tools(layout) if tool.name == name]
+    if not tools:
+        raise _unknown(name)  # what was there a moment ago cannot be read now
     if len(tools) > 1:
         raise ActionError(f"{name} is declared in {tools[0].file} and in {tools[1].file}: take one out")
     return tools[0]
 
 
 def _seen(layout: Layout, name: str) -> ServerTools:
-    server = load_config(layout)[0].mcp.servers[name]
+    server = load_config(layout)[0].mcp.servers.get(name)
+    if server is None:
+        raise _unknown(name)  # what was there a moment ago cannot be read now
     if fault := toolservers.server_fault(name, server):
         raise ActionError(f"mcp.servers.{name}: {fault}")
     tools = records.seen(layout, name)
