@@ -54,7 +54,7 @@ class Dialog(Scoped, OneFrame, ModalScreen[Result]):
         self.heading = heading
 
     def compose(self) -> ComposeResult:
-        _know_size(self)
+        _know_size(self, update=False)
         with Vertical(classes="box") as box:
             box.border_title = Content(one_line(self.heading, 100) or " ")
             yield from self.body()
@@ -66,7 +66,7 @@ class Dialog(Scoped, OneFrame, ModalScreen[Result]):
         yield KeysLine(self.keys())
 
     def on_resize(self) -> None:
-        _know_size(self)
+        _know_size(self, update=True)
         self.remove_class("-full")
         self.call_after_refresh(_scroll_rows, self)
 
@@ -130,13 +130,16 @@ def _tick_by_the_room(dialog: Dialog[Result]) -> None:
         dialog.tick(host.clock())
 
 
-def _know_size(dialog: Dialog[Result]) -> None:
-    """Set the classes that Textual gives with the first layout before it: else everything is styled twice."""
+def _know_size(dialog: Dialog[Result], *, update: bool) -> None:
+    """Set the classes of its size before Textual sets those that it knows, with the first layout: it styles once.
+
+    `update` is for a size that comes later.
+    """
     width, height = dialog.app.size
-    dialog.add_class("-wide" if width >= _WIDE else "-narrow", "-high" if height >= _HIGH else "-low", update=False)
-    dialog.set_class(width < _ROOMY[0] or height < _ROOMY[1], "-few", update=False)
-    dialog.set_class(width < _SLIM, "-slim", update=False)
-    dialog.set_class(height < _ROOMY[1], TINY, update=False)
+    wide, high = width >= _WIDE, height >= _HIGH
+    few, tiny = width < _ROOMY[0] or height < _ROOMY[1], height < _ROOMY[1]
+    sizes = {"-wide": wide, "-narrow": not wide, "-high": high, "-low": not high}
+    dialog.update_classes(sizes | {"-few": few, "-slim": width < _SLIM, TINY: tiny}, update=update, animate=False)
 
 
 def _scroll_rows(dialog: Dialog[Result]) -> None:

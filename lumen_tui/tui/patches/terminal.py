@@ -25,9 +25,9 @@ from rich.style import Style
 from textual._xterm_parser import XTermParser
 from textual.color import Color
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import CursorPosition, Key
+from textual.events import CursorPosition, Key, Resize
 from textual.filter import LineFilter
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.keys import Keys
 from textual.message import Message
 
@@ -118,11 +118,25 @@ class Terminal(LinuxDriver):
             self.hang_up()
         way_out.taken = True
         self._waker = self._waker or os.pipe()
+        size = self._get_terminal_size()
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        signal.signal(signal.SIGWINCH, lambda *_: self.call(self._tell_size))
+        if self._get_terminal_size() != size:
+            self.call(lambda: self.call(self._tell_size))  # behind what Textual tells, which takes two turns
         self._feed_lines_straight()
         self._painter.begin(self)
         if self._spoken:
             self.write(SHOW_CURSOR)
+
+    def _tell_size(self) -> None:
+        """Tell the application how large the terminal is now. In the event loop.
+
+        A handler of signals, where Textual reads the size, is itself interrupted by the next signal: the size that was
+        read first would be told last, and stay.
+        """
+        if not self._in_band_window_resize:
+            size = Size(*self._get_terminal_size())
+            self._app.post_message(Resize(size, size))
 
     def _feed_lines_straight(self) -> None:
         """Let a line feed reach the terminal as it is: the system would put a return before it."""
