@@ -37,11 +37,10 @@ def split(store: Store, request: SplitTasks, *, by: str, now: float) -> Done:
         candidate, champion = promotion.find(layout, request.candidate), promotion.current(layout)
         _must_fit(layout, candidate, champion)
         challenger = champion.with_edit(candidate.edit)
-        champions.keep(layout, challenger)
         at, role = times.iso(now), candidate.edit.role
         test = ABTest(ids.new_id("abt"), at, by, candidate.id, role, champion.name, challenger.name, request.tasks)
         summary = f"every second task of {role} works with: {title(candidate.edit)}"
-        return _recorded(layout, test, summary, by=by, now=now)
+        return _recorded(layout, test, summary, by=by, now=now, challenger=challenger)
 
 
 def _must_fit(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVersion) -> None:
@@ -70,11 +69,15 @@ def end(store: Store, running: ABTest, reason: str, *, by: str, now: float) -> D
         return _end(store.layout, reason, by=by, now=now)
 
 
-def _recorded(layout: Layout, test: ABTest, summary: str, *, by: str, now: float) -> Done:
+def _recorded(
+    layout: Layout, test: ABTest, summary: str, *, by: str, now: float, challenger: EvolvedVersion | None = None
+) -> Done:
     on = {"ended": test.ended, "reason": test.reason}
     change = Change(KIND, test.id, {"ended": "", "reason": ""} if test.ended else {"ended": "never begun"}, on)
     action = edits.new_action("evolution.split", [change], summary=summary, by=by, now=now, target=test.candidate)
     with journal.carrying_out(layout, action):
+        if challenger is not None:
+            champions.keep(layout, challenger)
         abtests.write(layout, test)
     return Done(summary=summary, target=test.candidate, action_id=action.id)
 
