@@ -27,6 +27,12 @@ def decode_safe(data: bytes, kind: type[T]) -> T:
     return msgspec.convert(safe_all(msgspec.json.decode(data)), kind)
 
 
+def must_be_text(line: bytes) -> None:
+    """Raise UnicodeDecodeError for bytes that are no UTF-8: a decoder looks into no field that it passes over."""
+    if not line.isascii():
+        line.decode()
+
+
 def decode_readable(line: bytes, kind: type[S], **defaults: object) -> S:
     """Decode what can be read of a record, every text made safe; nothing is an error.
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, must_be_text
 from lumen_tui.model.problem import Problem
 from lumen_tui.storage import files
 from lumen_tui.storage.journal import PIECE, Follower, Journal
@@ -150,6 +150,7 @@ class DamageScan:
             for start, line in split_lines(data, offset):
                 try:
                     self._decoders[name](line)
+                    must_be_text(line)
                 except UNDECODABLE as error:
                     if record := self._keep(name, start, line, str(error), at):
                         damaged.append(record)

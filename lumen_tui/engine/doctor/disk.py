@@ -15,7 +15,7 @@ from lumen_tui.model.answers import AnswerLine
 from lumen_tui.model.archive import Passage
 from lumen_tui.model.blocks import Step as BlockStep
 from lumen_tui.model.chat import ChatLine
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, must_be_text
 from lumen_tui.model.evals import CaseRun, EvalCase
 from lumen_tui.model.evolution import Observation, ReadPosition, Rejection, Version
 from lumen_tui.model.facts import Confirmation
@@ -82,11 +82,8 @@ class _Identified(msgspec.Struct):
     id: str
 
 
-class _AnyRecord(msgspec.Struct):
-    """An object of any fields."""
-
-
-Kind = type[msgspec.Struct]
+_AnyRecord = dict[str, object]  # of any fields
+Kind = type[msgspec.Struct] | type[_AnyRecord]
 
 
 def judge(kind: Kind) -> Judge:
@@ -96,6 +93,7 @@ def judge(kind: Kind) -> Judge:
     def why(line: bytes) -> str:
         try:
             decode(line)
+            must_be_text(line)
         except UNDECODABLE as error:
             return one_line(str(error), 160)
         return ""
