@@ -42,6 +42,14 @@ def recorded() -> Iterator[Gallery]:
         yield opened
 
 
+async def looks(
+    folder: Gallery, expected: SnapshotAssertion, size: tuple[int, int], name: str = "room", **options: Any
+) -> None:
+    """Assert that a screen on that folder looks as in its picture."""
+    async with opened(folder.room(**options), size, SCREENS[name]) as robot:
+        assert folder.named(picture(robot.app)) == expected
+
+
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in a folder that is on every machine, and look for no near doubles, which come when they are found."""
@@ -77,8 +85,7 @@ def spoilt() -> Iterator[Gallery]:
 async def test_a_screen_on_the_first_day(
     first_day: Gallery, expected: SnapshotAssertion, name: str, size: tuple[int, int]
 ) -> None:
-    async with opened(first_day.room(), size, SCREENS[name]) as robot:
-        assert first_day.named(picture(robot.app)) == expected
+    await looks(first_day, expected, size, name)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -86,16 +93,14 @@ async def test_a_screen_on_the_first_day(
 async def test_a_screen_in_trouble(
     spoilt: Gallery, expected: SnapshotAssertion, name: str, size: tuple[int, int]
 ) -> None:
-    async with opened(spoilt.room(), size, SCREENS[name]) as robot:
-        assert spoilt.named(picture(robot.app)) == expected
+    await looks(spoilt, expected, size, name)
 
 
 @pytest.mark.parametrize("size", [(200, 50), (60, 20)], ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_room_in_a_wide_and_in_a_small_window(
     recorded: Gallery, expected: SnapshotAssertion, size: tuple[int, int]
 ) -> None:
-    async with opened(recorded.room(), size) as robot:
-        assert recorded.named(picture(robot.app)) == expected
+    await looks(recorded, expected, size)
 
 
 @pytest.mark.parametrize("name", IN_ONE_COLOUR)
@@ -103,14 +108,12 @@ async def test_a_screen_without_colour(
     recorded: Gallery, expected: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with opened(recorded.room(), SIZES[0], SCREENS[name]) as robot:
-        assert recorded.named(picture(robot.app)) == expected
+    await looks(recorded, expected, SIZES[0], name)
 
 
 @pytest.mark.parametrize("name", IN_ONE_COLOUR)
 async def test_a_lean_screen(recorded: Gallery, expected: SnapshotAssertion, name: str) -> None:
-    async with opened(recorded.room(lean=True), SIZES[1], SCREENS[name]) as robot:
-        assert recorded.named(picture(robot.app)) == expected
+    await looks(recorded, expected, SIZES[1], name, lean=True)
 
 
 @pytest.fixture
