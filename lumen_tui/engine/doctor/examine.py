@@ -10,6 +10,7 @@ import msgspec
 
 from lumen_tui import STATE_SCHEMA
 from lumen_tui.actions import kinds, undo
+from lumen_tui.actions.cleanup import SIGNALS_KIND
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.doctor import disk, history
 from lumen_tui.engine.doctor.disk import NOTE, PROBLEM, DoctorFinding, DoctorReport
@@ -35,6 +36,7 @@ from lumen_tui.store.audit.journal import JournalEntry
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.signals import cleanups, compaction
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work.work_units import list_units
@@ -97,14 +99,31 @@ def _repair(store: Store, entry: JournalEntry, now: float) -> str:
 def _repair_one(store: Store, action: Action, now: float) -> str:
     lines = journal.begun_lines(action)
     done = [kinds.side_now(store, change) == change.after for change in action.changes]
+    if any(
+        change.kind == SIGNALS_KIND and not cleanups.is_whole(store.layout, change.key) for change in action.changes
+    ):
+        undo.put_back(store, _turned(action), by=action.by, now=now)
+        done = []
     if done and all(done):
         journal.record_end(store.layout, lines, Stage.DONE)
         return "all of it was done: it counts"
     if any(done):
-        turned = [Change(change.kind, change.key, change.after, change.before) for change in reversed(action.changes)]
-        undo.put_back(store, turned, by=action.by, now=now)
+        undo.put_back(store, _turned(action), by=action.by, now=now)
     journal.record_end(store.layout, lines, Stage.DROPPED)
     return "taken back" if any(done) else "nothing of it was done: it does not count"
+
+
+def _turned(action: Action) -> list[Change]:
+    return [Change(change.kind, change.key, change.after, change.before) for change in reversed(action.changes)]
+
+
+def cut_off_cleanups(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
+    """Report signals that a killed cleanup had copied and did not take out of their journal."""
+    if count := compaction.cut_off(layout, mend=fix):
+        fault = f"{count} signal(s) stand in memory/signals.jsonl as well: a cleanup was cut off"
+        hint = "the next `signal cleanup` goes on there, doctor --fix takes the copies back"
+        repaired = "the copies were taken back" if fix else ""
+        yield DoctorFinding("unfinished cleanups", "memory/archive.jsonl", fault, hint, PROBLEM, True, repaired)
 
 
 _SQLITE = b"SQLite format 3\x00"
@@ -235,6 +254,7 @@ CHECKS: dict[str, Check] = {
     "legacy records": disk.legacy,
     "receipts": disk.orphaned,
     "unfinished actions": unfinished,
+    "unfinished cleanups": cut_off_cleanups,
     "references": references,
     "documents": documents,
     "tasks": tasks,

@@ -138,6 +138,18 @@ def later(layout: Layout, name: str) -> CleanupRecord | None:
     return newer[-1] if newer else None
 
 
+def is_whole(layout: Layout, name: str) -> bool:
+    """Return whether a cleanup removed what it recorded. The rewrite takes all signals out of the journal, or none."""
+    record = read(layout, name)
+    if record is None:
+        return True
+    backup = folder(layout, name)
+    if not record.removed:
+        return (backup / _RECEIPTS).exists()  # it had only receipts to remove, or did not get as far as its signals
+    old = _lines(files.read(backup / _SIGNALS, _LARGEST) or b"")
+    return not _removed_ids(record, old) <= _ids(layout.signals)
+
+
 def _make_room(layout: Layout, copies: bool) -> None:
     """Remove the oldest records; all of them, where the next cleanup has no copies: the order would be lost."""
     remaining = records(layout)
@@ -182,10 +194,19 @@ def _lines(data: bytes) -> list[bytes]:
 def _merge_signals(layout: Layout, backup: Path, record: CleanupRecord) -> set[str]:
     """Merge the removed signals back; return their ids."""
     old = _lines(files.read(backup / _SIGNALS, _LARGEST) or b"")
-    removed_lines = {number for first, count in record.removed for number in range(first, first + count)}
+    removed_lines = _removed_lines(record)
     if old:
         _merge(layout.signals, [(line, number in removed_lines) for number, line in enumerate(old)], _signal_mark)
-    return {signal.id for number in removed_lines if number < len(old) and (signal := read_signal(old[number]))}
+    return _removed_ids(record, old)
+
+
+def _removed_lines(record: CleanupRecord) -> set[int]:
+    return {number for first, count in record.removed for number in range(first, first + count)}
+
+
+def _removed_ids(record: CleanupRecord, old: list[bytes]) -> set[str]:
+    numbers = _removed_lines(record)
+    return {signal.id for number in numbers if number < len(old) and (signal := read_signal(old[number]))}
 
 
 def _signal_mark(line: bytes) -> Hashable:

@@ -252,8 +252,45 @@ class _Archive:
         locks.overwrite_locked(self._held, b"")
 
 
+def cut_off(layout: Layout, *, mend: bool) -> int:
+    """Return how many signals a cleanup that was killed left both in the journal and in the archive.
+
+    With `mend` the copies go out of the archive again. One that is at work now is left alone.
+    """
+    path = layout.lock("signal-cleanup")
+    held = locks.try_lock(path) if path.exists() else None
+    if held is None:
+        return 0
+    try:
+        content = os.pread(held, 32, 0).strip()
+        copied = _ids(layout.memory_archive, int(content)) if content.isdigit() else set()
+        doubled = copied & _ids(layout.signals, 0) if copied else set()
+        if mend and content:
+            if doubled:
+                _take_out(layout.memory_archive, int(content), doubled)
+            locks.overwrite_locked(held, b"")
+        return len(doubled)
+    finally:
+        os.close(held)
+
+
+def _take_out(archive: Path, begin: int, signal_ids: set[str]) -> None:
+    """Remove the copies behind an offset; what stands before it is of earlier cleanups."""
+
+    def without(lines: Iterator[bytes]) -> Iterator[bytes]:
+        nonlocal at
+        for line in lines:
+            signal = read_signal(line) if at >= begin else None
+            at += len(line) + 1
+            if signal is None or signal.id not in signal_ids:
+                yield line
+
+    at = 0
+    rewriting.lines(archive, without)
+
+
 def _ids(path: Path, begin: int) -> set[str]:
-    """Return the ids in the archive from an offset on."""
+    """Return the ids in a journal of signals from an offset on."""
     try:
         fd = files.open_plain(path)
     except FileNotFoundError:

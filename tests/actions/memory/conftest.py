@@ -21,6 +21,7 @@ from lumen_tui.model import times
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals import inbox
+from lumen_tui.store.signals.retention import read_signal
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -57,6 +58,13 @@ class MemoryFolder(StateFolder):
     def ids(self, name: str) -> list[str]:
         path = self.root / "memory" / name
         return [json.loads(line)["id"] for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    def ids_read(self, name: str) -> list[str]:
+        """The same of the lines that can be read."""
+        lines = (
+            (self.root / "memory" / name).read_bytes().splitlines() if (self.root / "memory" / name).exists() else []
+        )
+        return [signal.id for line in lines if (signal := read_signal(line))]
 
     def node(self, node_id: str) -> dict[str, Any]:
         return nodes.find(self.layout.memory, [node_id])[node_id][1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 
@@ -10,6 +11,7 @@ from lumen_kills import killed_before, state_calls
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
+from lumen_tui.engine.doctor.examine import examine
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.signals import cleanups
@@ -158,3 +160,36 @@ def test_a_kill_before_any_call_is_undone_to_what_was(desk, verb, sampled, tmp_p
         assert {reader: desk.unread(reader) for reader in READERS} == unread, call
         assert journals(desk).get("archive.jsonl") is None, call
         assert journals(desk) == before, call
+
+
+@pytest.mark.fault("R1", "a cleanup of signals cut off before any of its calls, then mended by the doctor")
+@pytest.mark.parametrize("kept", [True, False], ids=["with copies for undo", "too large for copies"])
+def test_the_doctor_mends_a_cleanup_that_was_cut_off_wherever(desk, tmp_path, monkeypatch, sampled, kept):
+    """Each signal stands in the journal or in the archive, once, and who had read what is as it was."""
+    if not kept:
+        monkeypatch.setattr(cleanups, "MOST_BYTES", 0)
+    leave, stay = mixed(desk)
+    unread = {name: desk.unread(name) for name in ("ana", "bo", "cy", "zoe")}
+    whole = tmp_path / "whole"
+    shutil.copytree(desk.root, whole)
+    do = functools.partial(perform, desk.store, named("cleanup.signals", {}), by="ana", now=desk.now)
+    calls = state_calls(desk.root, do)
+    ended = set()
+    for call in sampled(list(range(len(calls))), 12):
+        shutil.rmtree(desk.root)
+        shutil.copytree(whole, desk.root)
+        assert killed_before(call, desk.root, do)
+        examine(desk.store, now=desk.now, fix=True)
+        assert examine(desk.store, now=desk.now).findings == (), call
+        standing, archived = desk.ids_read("signals.jsonl"), desk.ids_read("archive.jsonl")
+        assert sorted(standing + archived) == sorted(leave + stay), (call, calls[call])
+        assert archived in ([], leave), "all of it or nothing"
+        recorded = desk.layout.actions.read_bytes() if desk.layout.actions.exists() else b""
+        assert not recorded or not kept or (b'"dropped"' in recorded) != bool(archived), "what was done, and no more"
+        remaining = {name: [one for one in unread[name] if one in standing] for name in unread}
+        assert {name: desk.unread(name) for name in unread} == remaining
+        ended.add(bool(archived))
+        desk.do("cleanup.signals")
+        assert sorted(desk.ids_read("archive.jsonl")) == sorted(leave)
+        assert sorted(desk.ids_read("signals.jsonl")) == sorted(stay)
+    assert ended == {False, True}
