@@ -196,8 +196,13 @@ def is_shorter(before: str, after: str) -> bool:
     return (
         bool(after.strip())
         and len(after) <= _SHORTER * len(before)
-        and set(_SURE.findall(after)) <= set(_SURE.findall(before))
+        and _figures_and_places(after) <= _figures_and_places(before)
     )
+
+
+def _figures_and_places(text: str) -> set[str]:
+    """Return what a shorter text may not make up, without the marks of the sentence around it."""
+    return {found.rstrip(".:-/") for found in _SURE.findall(text)}
 
 
 def why_no_model(store: Store, config: Config) -> str:

@@ -88,6 +88,11 @@ def _facts(row: TriedCandidate, now: float) -> list[Fact]:
     return facts
 
 
+def seen_of(row: TriedCandidate) -> str:
+    """Return what a person looks at before deciding: the cases that differ, or the text where nothing measures it."""
+    return row.candidate.edit.text if row.state == "for a person" else side_by_side(row.trial)
+
+
 def side_by_side(trial: TrialReport | None) -> str:
     """Return the cases on which the two differ: a fix is added, a regression taken away, as in a diff."""
     if trial is None or not trial.differing:
@@ -229,7 +234,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
     def on_line_list_highlighted(self, _event: LineList.Highlighted | None) -> None:
         self.show_facts()
         row = self.rows.selected
-        text = side_by_side(row.trial) if row is not None else ""
+        text = seen_of(row) if row is not None else ""
         prompt = self.query_one(".prompt", Static)
         prompt.update(coloured(text, appearance_of(self.app)))
         prompt.display = bool(text)
@@ -239,7 +244,7 @@ class TrialsScreen(LoadedSheet[TriedCandidate, TrialPage]):
         self.query_one(Facts).show(facts_of(row, self._now, self._live) if row is not None else ())
 
     def opened(self, row: TriedCandidate) -> None:
-        self.app.push_screen(ReadingScreen(row.title, side_by_side(row.trial), facts_of(row, self._now, self._live)))
+        self.app.push_screen(ReadingScreen(row.title, seen_of(row), facts_of(row, self._now, self._live)))
 
     def action_do(self, name: str) -> None:
         if self._refusal:

@@ -13,6 +13,7 @@ from lumen_apiserver import ApiServer
 from lumen_folder import StateFolder
 from lumen_robot import until as robot_until
 from lumen_stage import Stage
+from scripted_role import ADVICE, SETTINGS, ScriptedRole
 
 from lumen_tui.__main__ import main
 from lumen_tui.actions.outcome import ActionError
@@ -32,7 +33,6 @@ from lumen_tui.tui.screens.trials import TrialsScreen
 from lumen_tui.worker.task import role_of
 from tests.actions.conftest import ActionsFolder
 from tests.actions.test_promotion import EDIT, NAME, folder_at, passed
-from tests.engine.evolution.test_model_trials import ADVICE, SETTINGS, ScriptedRole
 
 
 @pytest.fixture

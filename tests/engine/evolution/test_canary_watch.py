@@ -10,13 +10,18 @@ import pytest
 
 from lumen_tui.engine.events import EventLog, recent_events
 from lumen_tui.engine.evolution.canary import Canary
+from lumen_tui.model.evolution import Trust
+from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
+from lumen_tui.model.search_weights import SHIPPED
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.tasks import Exit, Spec, TaskEvent
 from lumen_tui.model.times import iso
+from lumen_tui.model.trials import EvolutionCandidate, candidate_id
+from lumen_tui.queries.search.search import weights_in_force
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.store.evolution import champions
+from lumen_tui.store.evolution import candidates, champions
 from tests.actions.conftest import ActionsFolder
-from tests.actions.test_promotion import NAME, folder_at
+from tests.actions.test_promotion import NAME, folder_at, passed
 
 
 class Watched:
@@ -85,6 +90,29 @@ def test_a_breach_rolls_back_says_why_and_stays_back(work: Watched, breach: dict
     work.end(5, **breach)  # type: ignore[arg-type]
     work.look()
     assert len(champions.ledger(work.layout)) == 2
+
+
+WEIGHT = EvolvedEdit("", EditKind.WEIGHT, name="recency", value=0.05)
+
+
+def test_a_weight_of_the_search_is_watched_by_the_tasks_of_all_roles_and_taken_back(tmp_path: Path) -> None:
+    work = Watched(tmp_path / "state")
+    work.desk.do("evolution.rollback")
+    made = EvolutionCandidate(candidate_id(WEIGHT), iso(work.desk.now), "ana", WEIGHT, "w", trust=Trust.PERSON)
+    candidates.write(work.layout, [made])
+    candidates.report(work.layout, passed(work.layout, WEIGHT))
+    work.desk.now += 10
+    work.desk.do("evolution.promote", candidate=made.id)
+    work.promoted = work.layout.champion.read_bytes()
+    assert weights_in_force(work.layout).recency == 0.05
+    work.end(6, "lost", role="main")  # the main agent's loops are no tasks
+    assert work.look()
+    for role in ("builder", "researcher", "critic") * 2:
+        work.end(1, "lost", role=role)
+    assert not work.look()
+    assert weights_in_force(work.layout) == SHIPPED
+    last = champions.ledger(work.layout)[-1]
+    assert (last.step, last.by, last.candidate) == ("rollback", "evolution", made.id)
 
 
 def test_what_was_taken_back_needs_a_person_until_one_has_seen_it(work: Watched) -> None:

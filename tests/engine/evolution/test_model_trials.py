@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from lumen_apiserver import ApiServer, fail, tool
 from lumen_folder import StateFolder
@@ -19,18 +18,16 @@ from lumen_repository import Repository
 from lumen_robot import until as robot_until
 from lumen_stage import Stage
 from lumen_until import until
+from scripted_role import ADVICE, CALLS, LINE, SETTINGS, ScriptedRole, recorded
 
 from lumen_tui.__main__ import main
-from lumen_tui.actions import evals
 from lumen_tui.engine.evolution.modelruns import outcome_of
 from lumen_tui.engine.evolution.trial import Trial
 from lumen_tui.engine.evolution.trialfolder import told_nothing
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model.acceptance import Acceptance, Verdict
-from lumen_tui.model.evals import SUITE, EvalCase, Expectation, Split, case_id, split_of
-from lumen_tui.model.evolution import Trust
 from lumen_tui.model.isolation import Isolation
-from lumen_tui.model.tasks import Exit, Spec, Usage
+from lumen_tui.model.tasks import Exit, Usage
 from lumen_tui.model.times import iso
 from lumen_tui.model.trials import TRIALS, TrialReport
 from lumen_tui.queries.trial_page import under_way
@@ -42,56 +39,6 @@ from lumen_tui.tools.isolation import records
 from lumen_tui.tui.screens.trials import TrialsScreen
 
 NOW = 1_800_000_000.0
-ADVICE = "Write the answer to answer.txt before you report it."
-CALLS = 2  # of the model for each task, whether it ends well or is sent back once
-SETTINGS = """[models]
-provider = "openai"
-sonnet = "gpt-test"
-
-[models.prices.gpt-test]
-input = 1.0
-output = 1.0
-"""
-LINE = "\n[budget.roles.trials]\nusd = {usd}\n"
-
-
-class ScriptedRole:
-    """A model that writes the file where its prompt says so, and without that only in some tasks."""
-
-    def __init__(self, api: ApiServer, able: range) -> None:
-        self.able, self.asked, self.wait = able, 0, 0.0
-        self.before: list[tuple[str, dict[str, Any]]] = []  # calls that each task makes first
-        api.otherwise(self._answer)
-
-    def _answer(self, request: Any) -> Any:
-        self.asked += 1
-        body = json.dumps(request.body)
-        made = sum(message["role"] == "tool" for message in request.body["messages"])
-        if made < len(self.before):
-            name, arguments = self.before[made]
-            return tool(name, arguments)
-        writes = ADVICE in body or int(body.split("Answer question ")[1].split(".")[0]) in self.able
-        if writes and made == len(self.before):
-            return tool("write_file", {"path": "answer.txt", "content": "42"}, how={"first_byte": self.wait})
-        return tool("write_result", {"text": "42"}, how={"first_byte": self.wait})
-
-
-def recorded(state: StateFolder, count: int, **fields: Any) -> list[str]:
-    """Tasks of the gate that are over, as many as that, with the cases that they make."""
-    units = [f"WU-{number:03}" for number in range(1, 10 * count) if split_of(f"WU-{number:03}") is Split.GATE]
-    cases, names = [], []
-    for number, unit in enumerate(units[:count]):
-        name = f"tsk-{number:04}"
-        spec = Spec(name, f"Answer question {number}.", "builder", accept=("file: answer.txt",), wu_id=unit, order=True)
-        task = state.layout.task(name)
-        task.mkdir()
-        (task / "spec.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(spec, **fields)))
-        (task / "exit.json").write_bytes(msgspec.json.encode(Exit(name, "done", iso(NOW))))
-        case = EvalCase(case_id(name, 1, 0), iso(NOW), unit, name, 1, 0, Expectation.HOLD, Trust.PERSON, role="builder")
-        cases.append(case)
-        names.append(name)
-    evals.keep(state.layout, SUITE, cases, by="ana", now=NOW)
-    return names
 
 
 @pytest.fixture

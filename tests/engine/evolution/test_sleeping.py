@@ -15,6 +15,7 @@ from lumen_apiserver import text as answer_of
 from lumen_folder import StateFolder
 from lumen_kills import killed_before
 from lumen_until import until
+from scripted_role import models
 
 from lumen_tui.__main__ import main
 from lumen_tui.actions.outcome import ActionError
@@ -35,14 +36,7 @@ from lumen_tui.store.memory import nodes
 
 LINES = "- the shop runs on port 8421\n- releases go out on Fridays\n"
 LONG = "".join(f"- the shop number {number} is looked after by Ann, who knows all about it\n" for number in range(80))
-SETTINGS = """[models]
-provider = "openai"
-haiku = "gpt-test"
-
-[models.prices.gpt-test]
-input = 1.0
-output = 1.0
-"""
+SETTINGS = models("haiku")
 LINE = "\n[budget.roles.sleep]\nusd = 1.0\n"
 
 
@@ -226,6 +220,7 @@ def test_what_is_short_or_has_other_figures_is_said_twice_on_purpose() -> None:
     ("after", "fits"),
     [
         ("Ann looks after port 8421.", True),
+        ("8421: Ann looks after it", True),
         ("Ann looks after port 8422.", False),
         ("See https://example.org for port 8421.", False),
         ("", False),
