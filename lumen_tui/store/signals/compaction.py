@@ -276,6 +276,7 @@ def cut_off(layout: Layout, *, mend: bool) -> int:
 
 def _take_out(archive: Path, begin: int, signal_ids: set[str]) -> None:
     """Remove the copies behind an offset; what stands before it is of earlier cleanups."""
+    at = 0  # counted on from block to block: nobody else rewrites the archive while the lock is held
 
     def without(lines: Iterator[bytes]) -> Iterator[bytes]:
         nonlocal at
@@ -285,7 +286,6 @@ def _take_out(archive: Path, begin: int, signal_ids: set[str]) -> None:
             if signal is None or signal.id not in signal_ids:
                 yield line
 
-    at = 0
     rewriting.lines(archive, without)
 
 
