@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 from lumen_clock import HandClock
+from lumen_proving import prove
 
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine.port import RemotePort
@@ -93,6 +94,7 @@ class Gallery:
     def _fill(self) -> None:
         recording.unpack(recording.ARCHIVE, self.base, self.now)
         files.replace(self.layout.config, _SETTINGS.encode())
+        prove(self.layout, self.now)
         self._start_engine()
         self._start_workers()
 

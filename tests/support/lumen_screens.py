@@ -50,6 +50,8 @@ SCREENS = {
     "budget": "dollar_sign",
     "evolution": "E",
     "trials": "E Z",
+    "trial": "E Z enter",
+    "trial not measured": "E Z j j j",
     "blocks": "quotation_mark",
     "facts": "F",
     "relays": "O",

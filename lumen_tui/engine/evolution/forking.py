@@ -184,7 +184,8 @@ def _placed(store: Store, original: _Original, spec: Spec, shadow: Shadow) -> Sp
         return spec
     role = role_of(store, original.spec, os.environ)
     if spec.folder and role.changes_files:
-        raise NotReplayable("it changed a folder of which nobody knows what it was at that step")
+        why = "it changed a folder of which nobody knows what it was at that step"
+        raise NotReplayable(f"{why}; a task with `--isolate worktree` can be forked")
     return structs.replace(spec, folder=shadow.paths.path(spec.folder))
 
 

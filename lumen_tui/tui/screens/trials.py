@@ -42,7 +42,8 @@ from lumen_tui.tui.kit.sheets import LoadedSheet, ReadingScreen, Rows, act, besi
 _TICK = 0.2  # seconds between two words on how far a trial is
 _LOOK = 0.5  # the same of one that asks a model, and takes minutes
 _MOST = 40  # cases that are named
-_OUTCOMES = {True: "passes", False: "fails", None: "not measured"}
+_OUTCOMES = {True: "passes", False: "fails", None: "unmeasured"}
+_WIDTH = len("challenger")
 
 
 class TrialRows(Rows[TriedCandidate]):
@@ -81,7 +82,8 @@ def _facts(row: TriedCandidate, now: float) -> list[Fact]:
     if trial is None:
         return [*facts, ("id", row.id)]
     facts += [("trial", trial.words), ("cases", f"{trial.measured} of {trial.cases} measured, look {trial.look}")]
-    facts.append(("cost", f"{trial.costs[0]:,g} {trial.unit} as it is, {trial.costs[1]:,g} with it"))
+    if trial.measured:
+        facts.append(("cost", f"{trial.costs[0]:,g} {trial.unit} as it is, {trial.costs[1]:,g} with it"))
     facts += [("paid", dollars(trial.usd))] if trial.usd else []
     facts += [("against", reason) for reason in trial.objections]
     facts += [("tried", times.dated(times.epoch(trial.at), now)), ("id", row.id)]
@@ -97,14 +99,19 @@ def side_by_side(trial: TrialReport | None) -> str:
     """Return the cases on which the two differ: a fix is added, a regression taken away, as in a diff."""
     if trial is None or not trial.differing:
         return ""
-    return "\n".join(_pair(pair) for pair in trial.differing[:_MOST])
+    worst_first = sorted(trial.differing, key=lambda pair: pair.fixed)
+    rows = [_columns(" ", "champion", "challenger", ""), *map(_pair, worst_first[:_MOST])]
+    return "\n".join(row.rstrip() for row in rows)
 
 
 def _pair(pair: PairedCase) -> str:
     sign = "!" if pair.flaky else "+" if pair.fixed else "-"
-    must = ", must hold" if pair.must else ""
-    outcomes = f"champion {_OUTCOMES[pair.champion]}, challenger {_OUTCOMES[pair.challenger]}"
-    return f"{sign} {outcomes}{must}: {pair.words}"
+    must = "must hold: " if pair.must else ""
+    return _columns(sign, _OUTCOMES[pair.champion], _OUTCOMES[pair.challenger], f"{must}{pair.words}")
+
+
+def _columns(sign: str, champion: str, challenger: str, words: str) -> str:
+    return f"{sign} {champion:<{_WIDTH}} {challenger:<{_WIDTH}} {words}"
 
 
 class _Question(NamedTuple):

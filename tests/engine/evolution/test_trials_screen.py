@@ -51,16 +51,17 @@ async def test_champion_and_challenger_stand_side_by_side(desk: ActionsFolder, s
         shown = " ".join(app.shown.split())
         assert "no edit in force" in shown
         await pilot.press("enter")
-        await until(pilot, lambda: "champion fails, challenger passes" in app.shown)
+        await until(pilot, lambda: "fails      passes     attempt 1 said" in app.shown)
         assert says(app, "40 of 40 measured") or size[1] < 24
 
 
 def test_each_way_in_which_two_differ_has_its_sign(desk: ActionsFolder) -> None:
     report = candidates.reports_by_candidate(desk.layout)[NAME][-1]
     assert side_by_side(report).splitlines() == [
-        "+ champion fails, challenger passes: attempt 1 said it was done",
-        "- champion passes, challenger fails, must hold: git push: allowed by a person",
-        "! champion passes, challenger fails: x",
+        "  champion   challenger",
+        "- passes     fails      must hold: git push: allowed by a person",
+        "! passes     fails      x",
+        "+ fails      passes     attempt 1 said it was done",
     ]
     assert side_by_side(None) == ""
 
