@@ -38,9 +38,9 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool, accessib
     engine = None if read_only else _start(layout)
     sys.setswitchinterval(_TURN)
     gc.disable()  # importing makes nothing that could be collected
-    from lumen_tui.tui.patches import class_making
+    from lumen_tui.tui.patches.quick_textual import import_textual
 
-    class_making.install()
+    import_textual()
     from lumen_tui.engine.port import RemotePort
     from lumen_tui.tui.app import LumenApp
 

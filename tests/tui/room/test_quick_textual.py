@@ -1,0 +1,23 @@
+"""What Textual is imported without is not missed, and is there for whoever asks for it later."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROBE = """
+import sys
+from lumen_tui.tui.patches.quick_textual import import_textual
+import_textual()
+import lumen_tui.tui.app
+print(*[name for name in ("ssl", "platformdirs", "textual.command", "textual.widgets._tree") if name in sys.modules])
+import asyncio.base_events, ssl, platformdirs, textual.command
+print(asyncio.base_events.ssl is None, ssl.SSLContext.__name__, textual.command.CommandPalette.__mro__[-1].__name__)
+print(issubclass(textual.command.CommandPalette, textual.app.Screen), platformdirs.user_downloads_path().name)
+"""
+
+
+def test_what_the_room_does_not_use_is_imported_by_who_asks_for_it() -> None:
+    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split("\n")[:2] == ["", "True SSLContext object"], done.stderr
+    assert done.stdout.split("\n")[2].startswith("True "), done.stderr
