@@ -52,9 +52,8 @@ def check_name(text: str, kind: str = "name") -> str:
     """
     good = 0 < len(text) <= _MAX_LENGTH and text[0] in _LOWER and all(c in _LOWER or c == "-" for c in text)
     if not good:
-        raise BadId(
-            f"{kind} {text[:80]!r} is not usable: 1 to 64 of a-z, 0-9 and '-', beginning with a letter or digit"
-        )
+        what = f"{kind} {text[:80]!r} is not usable" if text else f"{kind} is missing"
+        raise BadId(f"{what}: 1 to 64 of a-z, 0-9 and hyphens, beginning with a letter or digit")
     return text
 
 
