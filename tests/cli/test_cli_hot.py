@@ -16,9 +16,11 @@ from lumen_tui.storage.layout import default_root, distrust
 
 REPO = Path(__file__).resolve().parents[2]
 HEAVY = ("argparse", "json", "asyncio", "typing", "msgspec", "pathlib", "contextlib", "datetime", "re", "enum")
+# One id of a thousand spells `pat` or `pwd`, and the table of secrets is asked: here ids are no matter of chance.
 PROBE = """
-import sys
+import os, sys
 sys.path.insert(0, sys.argv.pop(1))
+os.urandom = lambda size: bytes(range(size))
 from lumen_tui.cli.fast import hot
 code = hot.run(sys.argv[1:])
 heavy = [name for name in {heavy!r} if name in sys.modules]

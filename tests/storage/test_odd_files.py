@@ -139,7 +139,9 @@ def test_modes_are_private_whatever_the_umask(tmp_path: Path) -> None:
         root = tmp_path / "state"
         files.append(root / "a.jsonl", b"x\n")
         files.replace(root / "b.json", b"x")
-        Journal(root / "a.jsonl").rewrite(lambda lines: lines)
+        files.append(root / "rewritten.jsonl", b"x\n")
+        Journal(root / "rewritten.jsonl").rewrite(lambda lines: lines)
+        os.close(files.open_append(root / "worker.log"))
         os.close(locks.try_lock(root / "c.lock"))
         with locks.waiting_lock(root / "d.lock"):
             pass
