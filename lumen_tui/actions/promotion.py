@@ -169,7 +169,10 @@ def ground_of(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVe
     aims = tuple(known[name] for name in candidate.aims if name in known)
     is_file = edit.kind in (EditKind.SKILL, EditKind.SCRIPT)
     refusal = evolved_skills.refusal(layout, edit.name) if is_file else ""
-    return TrialGround(candidate, champion, role, aims, read_constitution(layout).why, refusal)
+    from lumen_tui.actions.evolution import gate_rules  # its patterns, which whoever undoes does without
+
+    why = read_constitution(layout).why
+    return TrialGround(candidate, champion, role, aims, why, refusal, rules=gate_rules(layout))
 
 
 def roll_back(store: Store, request: RollBack, *, by: str, now: float) -> Done:

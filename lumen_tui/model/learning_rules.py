@@ -51,8 +51,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("it looks like a system message", (
         r"</?(?:system|assistant|user|human|system-reminder|instructions?|tool_result|tool_use|function_calls?"
         r"|invoke|admin|important|material|data|order|context|command-name|antml)\b[^>]{0,80}>?|<\|[a-z_]{2,30}\|>|\[/?inst\]"
-        r"|<<sys>>|\[(?:system|admin|assistant)\]|^(?:#+ ?)?(?:system|assistant|human|developer) ?:|\b(?:begin"
-        r"|end) (?:of )?(?:system|instructions)\b|<!--|-->|\{\{.{0,60}\}\}")),
+        r"|<<sys>>|\[(?:system|admin|assistant)\]|^\W*(?:\d+\W+)?(?:system|assistant|human|developer)"
+        r"\W{0,3}:|\b(?:begin|end) (?:of )?(?:system|instructions)\b|<!--|-->|\{\{.{0,60}\}\}")),
     ("it sends data away", (
         r"\b(?:curl|wget|nc|ncat|netcat|http|https|fetch)\b[^.]{0,20}.{0,120}?(?:\s(?:-d|-F|-T|--data\S*|--form"
         r"|--upload\S*|--post-\S+|-X (?:POST|PUT))\b|[=\s]@[~/.\w])|\b(?:curl|wget)\b.{0,150}\|\s*(?:sudo )?(?:ba"
@@ -181,12 +181,16 @@ def forbidden(observation: Observation, rules: Rules) -> tuple[str, ...]:
     for text in (observation.text, observation.quote):
         if not is_safe(text):
             problems.append("invisible or acting characters")
-        if rules.redact(text) != text or "[redacted]" in text or MASKED in text:
-            problems.append("a secret")
-        problems += matches(text)
-        flattened = flat(text)
-        problems += [f"the constitution says never: {phrase}" for phrase in rules.never if phrase_in(phrase, flattened)]
+        problems += against(text, rules)
     return tuple(dict.fromkeys(problems))
+
+
+def against(text: str, rules: Rules) -> list[str]:
+    """Return why nothing that has these words may be learnt or come into force."""
+    problems = ["a secret"] if rules.redact(text) != text or "[redacted]" in text or MASKED in text else []
+    flattened = flat(text)
+    never = [f"the constitution says never: {phrase}" for phrase in rules.never if phrase_in(phrase, flattened)]
+    return [*problems, *matches(text), *never]
 
 
 def phrase_in(phrase: str, flat: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,6 +20,9 @@ from lumen_tui.model.evolved_edits import MOST_CONTEXT, EditKind, EvolvedEdit, E
 from lumen_tui.model.paired import alpha_of, difference_interval, exact_p
 from lumen_tui.model.roles import Role
 from lumen_tui.model.text import is_safe
+
+if TYPE_CHECKING:
+    from lumen_tui.model.learning_rules import Rules
 
 MOST_PAIRS = 40  # cases of one trial, unless more are asked for
 MOST_ASKED = 200
@@ -145,6 +149,7 @@ class TrialGround(Struct, frozen=True):
     constitution: str = ""  # why it does not hold
     refusal: str = ""  # why what it changes is not evolution's to change
     look: int = 1  # at the candidate: the same sample once more is the same look
+    rules: Rules | None = None  # the constitution's list of what is never learnt, and what a secret is
 
 
 def objections(ground: TrialGround, result: TrialResult | None) -> tuple[str, ...]:
@@ -160,9 +165,11 @@ def _of_ground(ground: TrialGround) -> Iterable[str]:
         yield f"the constitution does not hold: {ground.constitution}"
     if candidate.trust.rank < _TRUSTED:
         yield f"it comes from an untrusted origin: {candidate.trust}"
-    from lumen_tui.model.learning_rules import matches  # 7 ms of patterns, which whoever only reads trials does without
+    from lumen_tui.model import learning_rules  # 7 ms of patterns, which whoever only reads trials does without
 
-    if dangers := matches(f"{edit.new_text} {candidate.why}"):
+    rules = ground.rules or learning_rules.Rules()
+    texts = (f"{edit.new_text} {candidate.why}", *edit.text.splitlines(), candidate.why)  # some begin with what they are
+    if dangers := [danger for text in texts for danger in learning_rules.against(text, rules)]:
         yield f"its words are dangerous: {', '.join(dict.fromkeys(dangers))}"
     if edit in ground.champion.edits:
         yield "it is in force already"
