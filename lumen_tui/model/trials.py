@@ -168,7 +168,7 @@ def _of_ground(ground: TrialGround) -> Iterable[str]:
     from lumen_tui.model import learning_rules  # 7 ms of patterns, which whoever only reads trials does without
 
     rules = ground.rules or learning_rules.Rules()
-    texts = (f"{edit.new_text} {candidate.why}", *edit.text.splitlines(), candidate.why)  # some begin with what they are
+    texts = (f"{edit.new_text} {candidate.why}", *edit.text.splitlines(), candidate.why)  # a line may be all of it
     if dangers := [danger for text in texts for danger in learning_rules.against(text, rules)]:
         yield f"its words are dangerous: {', '.join(dict.fromkeys(dangers))}"
     if edit in ground.champion.edits:
