@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -125,8 +124,7 @@ IDLE = "nothing new"  # a beat that finds nothing to do has done its work
 _JUMP = 60.0  # seconds by which wall time may leave running time between two beats before it is an event
 
 
-@dataclass
-class LoopTurn:
+class LoopTurn(msgspec.Struct):
     """What became of the main agent's turn in one beat."""
 
     loop: int = 0  # the loop that ran or began

@@ -11,7 +11,6 @@ from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.facts import Outcome, Probe, Reading
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
-from lumen_tui.tools import web_fetch
 from lumen_tui.tools.base import Context, ToolError, size_text
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.paths import folder as resolve_folder
@@ -209,6 +208,8 @@ def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
 
 def look_http(context: Context, probe: Probe, seconds: float) -> Reading:
     """Compare the status that an allowed host answers with, after redirects. A refused connection is an answer, too."""
+    from lumen_tui.tools import web_fetch  # sockets and pages: only where an address is looked at
+
     try:
         status = web_fetch.status_of(context, web_fetch.FetchArguments(url=probe.target, timeout=max(0.1, seconds)))
     except web_fetch.NotConnected as error:
