@@ -12,6 +12,15 @@ from msgspec import Struct
 MOST_FOUND = 40  # candidates of one answer that are looked at
 
 
+class ModelAnswer(Struct, frozen=True, kw_only=True):
+    """How a model was asked: `problem` says why there is no answer, `brain` which model gave it."""
+
+    problem: str = ""
+    brain: str = ""
+    usd: float = 0.0
+    tokens: int = 0
+
+
 class SessionPassage(Struct, frozen=True):
     """What one line of a session says."""
 
@@ -37,14 +46,10 @@ class ReadCandidate(Struct, frozen=True):
     quote: str = ""
 
 
-class ReadingResult(Struct, frozen=True):
-    """`problem` says why there is nothing; `brain` which model answered."""
+class ReadingResult(ModelAnswer, frozen=True):
+    """What it found."""
 
     found: tuple[ReadCandidate, ...] = ()
-    problem: str = ""
-    brain: str = ""
-    usd: float = 0.0
-    tokens: int = 0
 
 
 class ShorteningRequest(Struct, frozen=True):
@@ -56,14 +61,10 @@ class ShorteningRequest(Struct, frozen=True):
     text: str
 
 
-class ShorteningResult(Struct, frozen=True):
-    """The shorter text; `problem` says why there is none."""
+class ShorteningResult(ModelAnswer, frozen=True):
+    """The shorter text."""
 
     text: str = ""
-    problem: str = ""
-    brain: str = ""
-    usd: float = 0.0
-    tokens: int = 0
 
 
 class ProposingRequest(Struct, frozen=True):
@@ -82,14 +83,10 @@ class ProposedParagraph(Struct, frozen=True):
     why: str
 
 
-class ProposingResult(Struct, frozen=True):
-    """What a model would add; `problem` says why there is nothing."""
+class ProposingResult(ModelAnswer, frozen=True):
+    """What it would add."""
 
     proposed: tuple[ProposedParagraph, ...] = ()
-    problem: str = ""
-    brain: str = ""
-    usd: float = 0.0
-    tokens: int = 0
 
 
 MOST_CASES = 40  # candidates that one call is shown
@@ -126,11 +123,7 @@ class CaseVerdict(Struct, frozen=True):
     reason: str = ""
 
 
-class ReviewResult(Struct, frozen=True):
-    """The number of each candidate that is objected to, with the reason. `problem` says why there is no answer."""
+class ReviewResult(ModelAnswer, frozen=True):
+    """The number of each candidate that is objected to, with the reason."""
 
     against: dict[int, str] = {}
-    problem: str = ""
-    brain: str = ""
-    usd: float = 0.0
-    tokens: int = 0

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ from lumen_tui.model.session_review import (
     MOST_FOUND,
     MOST_REASON,
     CaseVerdict,
+    ModelAnswer,
     ProposedParagraph,
     ProposingRequest,
     ProposingResult,
@@ -106,14 +107,14 @@ class _Refusal(msgspec.Struct):
     media: tuple[Media, ...] = ()
 
 
-class ModelReply(msgspec.Struct):
-    """How a conversation ended; `problem` says why there is no answer."""
+class ModelReply(ModelAnswer, frozen=True):
+    """How a conversation ended."""
 
     text: str = ""
-    problem: str = ""
-    brain: str = ""
-    usd: float = 0.0
-    tokens: int = 0
+
+    def but(self, problem: str = "") -> dict[str, Any]:
+        """Return what an answer made of it says of it, with a problem of its own."""
+        return {"problem": self.problem or problem, "brain": self.brain, "usd": self.usd, "tokens": self.tokens}
 
 
 class _Spending:
@@ -152,8 +153,7 @@ def read(order: ReadingRequest, store: Store, environ: dict[str, str]) -> Readin
     """Ask the model and parse its reply. Whatever goes wrong is in the `problem` of the result."""
     reply = ask(store, order.session, _reading_job(order, environ), environ)
     listed = None if reply.problem else candidates(reply.text)
-    problem = reply.problem or ("" if listed is not None else "its answer is no JSON array")
-    return ReadingResult(tuple(listed or ()), problem, reply.brain, reply.usd, reply.tokens)
+    return ReadingResult(tuple(listed or ()), **reply.but("its answer is no JSON array" if listed is None else ""))
 
 
 def ask(store: Store, session: str, job: Job, environ: dict[str, str], line: str = NAME) -> ModelReply:
@@ -170,7 +170,7 @@ def ask(store: Store, session: str, job: Job, environ: dict[str, str], line: str
     except (ProviderError, NoBudget) as error:
         return ModelReply(problem=one_line(str(error), 300), usd=spending.usd, tokens=spending.tokens)
     problem = "" if outcome.ok else outcome.reason or "it gave no answer"
-    return ModelReply(outcome.text, problem, provider.brain, spending.usd, spending.tokens)
+    return ModelReply(outcome.text, problem=problem, brain=provider.brain, usd=spending.usd, tokens=spending.tokens)
 
 
 def _reading_job(order: ReadingRequest, environ: dict[str, str]) -> Job:
@@ -223,8 +223,7 @@ def judge(trial: ReviewRequest, store: Store, environ: dict[str, str]) -> Review
     """Ask the model and parse its reply. Whatever goes wrong is in the `problem` of the result."""
     reply = ask(store, SESSION, _judging_job(trial, environ), environ)
     against = None if reply.problem else objections(reply.text, len(trial.cases))
-    problem = reply.problem or ("" if against is not None else "its answer cannot be used")
-    return ReviewResult(against or {}, problem, reply.brain, reply.usd, reply.tokens)
+    return ReviewResult(against or {}, **reply.but("its answer cannot be used" if against is None else ""))
 
 
 def _judging_job(trial: ReviewRequest, environ: dict[str, str]) -> Job:
@@ -248,7 +247,7 @@ def shorten(order: ShorteningRequest, store: Store, environ: dict[str, str]) -> 
     material = fence(redactor(environ)(safe(order.text)), f"{one_line(order.kind, 20)} {one_line(order.name, 64)}")
     job = Job(system=_SHORTEN_PROMPT, objective="Tell it in fewer words.", context=material, now=time.time)
     reply = ask(store, order.name, job, environ, SLEEP)
-    return ShorteningResult(safe(reply.text)[:MOST_ANSWER], reply.problem, reply.brain, reply.usd, reply.tokens)
+    return ShorteningResult(safe(reply.text)[:MOST_ANSWER], **reply.but())
 
 
 def propose(order: ProposingRequest, store: Store, environ: dict[str, str]) -> ProposingResult:
@@ -262,8 +261,8 @@ def propose(order: ProposingRequest, store: Store, environ: dict[str, str]) -> P
     try:
         listed = [] if reply.problem else msgspec.json.decode(array_in(reply.text), type=list[ProposedParagraph])
     except UNDECODABLE:
-        return ProposingResult((), "its answer is no JSON array", reply.brain, reply.usd, reply.tokens)
-    return ProposingResult(tuple(listed[:_MOST_PARAGRAPHS]), reply.problem, reply.brain, reply.usd, reply.tokens)
+        return ProposingResult(**reply.but("its answer is no JSON array"))
+    return ProposingResult(tuple(listed[:_MOST_PARAGRAPHS]), **reply.but())
 
 
 def objections(text: str, count: int) -> dict[int, str] | None:

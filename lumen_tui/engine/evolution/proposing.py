@@ -1,33 +1,37 @@
-"""Candidates that follow from recorded work, without a model: what the cases for proposers have in common.
+"""Candidates that follow from recorded work: what the cases for proposers have in common.
 
 Five findings make a candidate. A tool that false claims did without and true ones used is one that a claim needs.
 Commands that a person refused again and again, and never allowed, need no person. False claims that took more steps
 than any true one are cut off there. A tool whose first call failed in most attempts is to be called with more care.
 Another weight of the search shows more of what was looked for. None looks at a case of the gate, and none takes over
-words of a worker: what it says has a fixed form.
+words of a worker: what it says has a fixed form. A cheap model that is shown what a role is told, and its cases in
+such a form, may propose paragraphs of its prompt besides. Like any proposer it decides nothing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from lumen_tui.engine.evolution import modelproposer
+from lumen_tui.actions.acting import LEARNING
 from lumen_tui.engine.evolution.casemaking import surroundings
+from lumen_tui.engine.evolution.modeljudge import ask_process
 from lumen_tui.engine.evolution.recall import RecallRuns
 from lumen_tui.model import times
 from lumen_tui.model.evals import EvalCase, Expectation, Split
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
 from lumen_tui.model.roles import ALL_TOOLS, REPORT_TOOLS, ToolRule
+from lumen_tui.model.session_review import ProposingRequest, ProposingResult
 from lumen_tui.model.text import one_line
 from lumen_tui.model.trials import EvolutionCandidate, candidate_id, fault
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import champions
 from lumen_tui.store.evolution.suites import SuiteReader
 from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.roles import load_role
 from lumen_tui.tools.base import Stopped
 from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged
 from lumen_tui.worker.replay.run import NotReplayable
@@ -51,6 +55,8 @@ _WEIGHTS = tuple(  # what is tried of the search, one at a time
 _MOST = 20  # candidates of one pass
 _MOST_AIMS = 20
 _PATTERN_WORDS = 2  # of a command, by which it is told from others
+_MOST_MOMENTS = 60  # of a role that a model is shown
+_MOST_WHY = 240
 
 
 class _Moment(Struct, frozen=True):
@@ -88,13 +94,35 @@ def propose(store: Store, suite: str, now: float, stopped: Callable[[], bool]) -
         )
     ]
     if load_config(store.layout)[0].evolution.proposer == "model":
-        made += modelproposer.proposed(store, {role: _told(moments) for role, moments in by_role.items()}, now, stopped)
+        made += _by_model(store, {role: _told(moments) for role, moments in by_role.items()}, now, stopped)
     searches = [case for case in cases if case.expect is Expectation.FIND]
     made += [
         EvolutionCandidate(candidate_id(edit), times.iso(now), "evolution", edit, why, aims, Trust.AGENT, suite)
         for edit, why, aims in _weighed(store, searches, now, stopped)
     ]
     return [candidate for candidate in made if not fault(candidate)][:_MOST]
+
+
+def _by_model(
+    store: Store, told: Mapping[str, Sequence[str]], now: float, stopped: Callable[[], bool]
+) -> list[EvolutionCandidate]:
+    """Return what it would add to shipped roles; nothing where it gives no answer, which the ledger says."""
+    made: list[EvolutionCandidate] = []
+    config, champion = load_config(store.layout)[0], champions.read_current(store.layout)
+    for name, moments in sorted(told.items()):
+        try:
+            role = champion.applied(load_role(store.layout, name))
+        except (OSError, ValueError):
+            continue
+        if not moments or role.source != "shipped":
+            continue
+        order = ProposingRequest(str(store.root), name, role.prompt, tuple(moments[:_MOST_MOMENTS]))
+        answer = ask_process("propose", config, order, ProposingResult, stopped)
+        for paragraph in answer.proposed:
+            edit = EvolvedEdit(name, EditKind.PROMPT, text=" ".join(paragraph.text.split()))
+            why = one_line(f"{answer.brain}: {paragraph.why}", _MOST_WHY)
+            made.append(EvolutionCandidate(candidate_id(edit), times.iso(now), LEARNING, edit, why, trust=Trust.AGENT))
+    return made
 
 
 def _told(moments: list[_Moment]) -> list[str]:

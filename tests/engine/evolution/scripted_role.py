@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from lumen_apiserver import ApiServer, tool
 from lumen_folder import StateFolder
 
@@ -33,6 +36,16 @@ output = 1.0
 
 SETTINGS = models("sonnet")
 LINE = "\n[budget.roles.trials]\nusd = {usd}\n"
+
+
+def role_folder(root: Path, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> StateFolder:
+    """A state folder whose roles ask the local server, with a line for trials."""
+    for name, value in api.openai_env.items():
+        monkeypatch.setenv(name, value)
+    made = StateFolder(root, time.time())
+    made.layout.create()
+    made.layout.config.write_text(SETTINGS + LINE.format(usd=5))
+    return made
 
 
 class ScriptedRole:

@@ -14,7 +14,7 @@ from lumen_apiserver import ApiServer, tool
 from lumen_apiserver import text as answer_of
 from lumen_folder import StateFolder
 from lumen_until import until
-from scripted_role import ADVICE, LINE, SETTINGS, ScriptedRole, recorded
+from scripted_role import ADVICE, LINE, SETTINGS, ScriptedRole, recorded, role_folder
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.driving import driving
@@ -60,12 +60,7 @@ class Worker(ScriptedRole):
 
 @pytest.fixture
 def folder(tmp_path: Path, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> StateFolder:
-    for name, value in api.openai_env.items():
-        monkeypatch.setenv(name, value)
-    made = StateFolder(tmp_path / "state", time.time())
-    made.layout.create()
-    made.layout.config.write_text(SETTINGS + LINE.format(usd=5))
-    return made
+    return role_folder(tmp_path / "state", api, monkeypatch)
 
 
 def role_now(folder: StateFolder) -> Role:

@@ -18,7 +18,7 @@ from lumen_repository import Repository
 from lumen_robot import until as robot_until
 from lumen_stage import Stage
 from lumen_until import until
-from scripted_role import ADVICE, CALLS, LINE, SETTINGS, ScriptedRole, recorded
+from scripted_role import ADVICE, CALLS, LINE, SETTINGS, ScriptedRole, recorded, role_folder
 
 from lumen_tui.__main__ import main
 from lumen_tui.engine.evolution.modelruns import outcome_of
@@ -43,12 +43,7 @@ NOW = 1_800_000_000.0
 
 @pytest.fixture
 def folder(tmp_path: Path, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> StateFolder:
-    for name, value in api.openai_env.items():
-        monkeypatch.setenv(name, value)
-    made = StateFolder(tmp_path / "state", time.time())
-    made.layout.create()
-    made.layout.config.write_text(SETTINGS + LINE.format(usd=5))
-    return made
+    return role_folder(tmp_path / "state", api, monkeypatch)
 
 
 def proposed(folder: StateFolder, text: str = ADVICE) -> str:
