@@ -38,8 +38,8 @@ def settled(modem: Modem) -> None:
 
 
 def ageless(lines: list[str]) -> list[list[str]]:
-    """Return the words of each line without ages and likenesses, which may change or come at any moment."""
-    return [re.sub(r"(just )?\bnow\b|\d+ s\b|\d+ min\b|like \w+, \d+ %", "", line).split() for line in lines]
+    """Return the words of each line without ages, which may change at any moment."""
+    return [re.sub(r"(just )?\bnow\b|\d+ s\b|\d+ min\b", "", line).split() for line in lines]
 
 
 def picture_is_whole(modem: Modem) -> None:
