@@ -89,7 +89,7 @@ def words_for(root: Path) -> Iterator[list[str]]:
 def test_no_command_prints_what_acts_on_a_terminal(
     hostile: Path, capfd: pytest.CaptureFixture[str], sampled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     wrong, shown = [], set()
     points = list(words_for(hostile))
     for words in [*(line.split() for line in ALWAYS), *sampled(points, 120)]:
