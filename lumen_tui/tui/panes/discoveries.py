@@ -215,9 +215,10 @@ class DiscoveriesPane(Pane):
         return node_id in self._likes
 
     def learn(self, node_id: str, like: tuple[str, int] | None) -> None:
-        """Show what was found."""
+        """Show what was found, in the list and wherever the row stands in full."""
         self._likes[node_id] = like
         self._list.refresh_changed()
+        self.tell()
 
     @on(LineList.Highlighted)
     def moved(self, event: LineList.Highlighted) -> None:

@@ -90,6 +90,18 @@ async def test_merge_shows_both_before_it_takes_the_near_double(open_room: Any, 
         assert room.port.asked == [("triage.merge", {"node_ids": ("mem-00000002",), "into": "mem-00000000"})]
 
 
+async def test_a_near_double_that_is_found_late_stands_in_the_list_and_where_the_row_is_in_full(
+    open_room: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_room(size=(200, 50)) as room:
+        monkeypatch.setattr(room.port, "like", lambda node_id: ("mem-00000002", 93))
+        pane = room.pane("discoveries").focus()
+        await pane.press("j")
+        await room.until(lambda: "93 %" in pane.text)
+        await room.settle()
+        assert "93 %" in room.region_text(room.app.room.detail.region)
+
+
 @pytest.mark.parametrize(
     ("keys", "stays", "closed"),
     [
