@@ -45,9 +45,10 @@ _ALL_OUT = "`evolve rollback root` takes all edits out"
 
 
 def propose(store: Store, request: ProposeCandidate, *, by: str, now: float) -> Done:
-    """Keep a candidate; a person's is trusted, whoever else proposes is an agent."""
+    """Keep a candidate with whose word it is: what a worker, a program or the web has a part in is never promoted."""
     made = _edit_of(store.layout, request)
-    candidate = EvolutionCandidate(candidate_id(made), times.iso(now), by, made, request.why, trust=_trust(by))
+    trust = _trust(by, after_web=request.after_web)
+    candidate = EvolutionCandidate(candidate_id(made), times.iso(now), by, made, request.why, trust=trust)
     return keep(store.layout, [candidate], by=by, now=now)
 
 
@@ -70,12 +71,15 @@ def _edit_of(layout: Layout, request: ProposeCandidate) -> EvolvedEdit:
     return made
 
 
-def _trust(by: str) -> Trust:
-    """Return whose word a proposal is: the operator's, the main agent's or a program's, or a worker's."""
-    if acting.caller().order:
+def _trust(by: str, *, after_web: bool) -> Trust:
+    """Return whose word a proposal is: the operator's, the main agent's, a worker's or a program's, or the web's."""
+    caller = acting.caller()
+    if after_web:
+        return Trust.WEB
+    if caller.order:
         return Trust.PERSON
-    is_worker = by.startswith(acting.AGENT) and not agent.is_own(by.removeprefix(acting.AGENT))
-    return Trust.WORKER if is_worker else Trust.AGENT
+    is_strange = by == acting.AGENT_PROGRAM or (caller.bounded and not agent.is_own(caller.task))
+    return Trust.WORKER if is_strange else Trust.AGENT
 
 
 def keep(layout: Layout, proposed: list[EvolutionCandidate], *, by: str, now: float) -> Done:

@@ -14,10 +14,12 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.records import Action
 from lumen_tui.model.requests.engine import UnkillAgent
+from lumen_tui.model.requests.evolution import ProposeCandidate
 from lumen_tui.model.requests.tasks import CancelTask
 from lumen_tui.model.roles import PLANNING_TOOLS
 from lumen_tui.model.tasks import Exit
 from lumen_tui.storage import files
+from lumen_tui.store.evolution import candidates
 from lumen_tui.store.memory import edges, nodes
 from lumen_tui.store.work import work_units
 from lumen_tui.tools.base import ToolError
@@ -250,3 +252,20 @@ def test_a_relative_name_of_a_task_counts_from_its_folder(home, make_task, api, 
     api.when(lambda request: not request.called, reads)
     api.when(lambda request: "lamp,9" in "".join(request.results), tool("write_result", text="9"))
     assert runner.run(warm=True, **api.anthropic_env)["status"] == "done" and runner.result.strip() == "9"
+
+
+@pytest.mark.threat("S3", "a change of a role that a page or a worker has a part in")
+@pytest.mark.parametrize(
+    ("name", "after_web", "trust"),
+    [
+        ("loop-000001", False, "agent"),
+        ("chat-000001", False, "agent"),
+        ("loop-000001", True, "web"),
+        ("tsk-worker", False, "worker"),
+    ],
+)
+def test_a_change_of_a_role_has_the_trust_of_whoever_has_a_part_in_it(home, make_task, name, after_web, trust):
+    world = World(make_task("x", task_id=name).folder, time.time, time.monotonic, {}, None, str)
+    proposed = ProposeCandidate(role="builder", why="w", text="Say what you ran.", after_web=after_web)
+    made = performer(world)(proposed)
+    assert candidates.candidates(home.layout)[made.target].trust == trust

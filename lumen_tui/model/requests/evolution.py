@@ -71,6 +71,7 @@ class ProposeCandidate(Request, tag="evolution.propose", frozen=True, kw_only=Tr
     ] = ""
     name: Annotated[str, Arg("of the setting, skill, script, weight or word of a playbook")] = ""
     value: Annotated[float | None, Arg("of a setting or weight", metavar="N")] = None
+    after_web: bool = False  # whether a model proposes it that has read from the web
 
 
 class WithdrawCandidate(Request, tag="evolution.withdraw", frozen=True, kw_only=True):

@@ -72,6 +72,7 @@ def propose_change(context: Context, arguments: ProposeChangeArguments) -> ToolR
             kind=arguments.kind,
             name=arguments.name,
             value=arguments.value,
+            after_web=bool(context.memo.web),
         )
 
     text = f"{arguments.role}: {_words(arguments)}"
