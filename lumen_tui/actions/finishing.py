@@ -12,7 +12,7 @@ from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config
-from lumen_tui.model.digests import sha256
+from lumen_tui.model.digests import text_digest
 from lumen_tui.model.kinds import COMPLETION
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.records import Action, Change
@@ -141,7 +141,7 @@ def _may_be_rewritten(node: Raw, request: RewriteSummary) -> None:
     edits.must_be_open(node)
     if later := nodes.get_field(node, "metadata.summarized_into"):
         raise ActionError(f"{edits.quoted(node)} stands in {later}: rewrite that one")
-    if request.base and request.base != sha256(str(node.get("content", "")).encode("utf-8", "replace")):
+    if request.base and request.base != text_digest(str(node.get("content", ""))):
         who, when = node.get("updated_by") or "somebody", times.stamp_of(node.get("updated_at"))
         raise ActionError(f"{edits.quoted(node)} was changed since by {who} ({when}): nothing was done")
     if request.proposed and (reason := own_words(node)):

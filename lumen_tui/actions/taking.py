@@ -8,7 +8,8 @@ import msgspec
 
 from lumen_tui.actions import blocks, finishing, promotion, triage
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit, Measure, text_digest, title
+from lumen_tui.model.digests import text_digest
+from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit, Measure, title
 from lumen_tui.model.requests.blocks import RethinkBlock
 from lumen_tui.model.requests.discoveries import MergeDiscoveries
 from lumen_tui.model.requests.evolution import TakeCandidate

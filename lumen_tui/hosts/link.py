@@ -165,9 +165,7 @@ class HostLink:
             run = read_json(folder / "run.json", Run)
         except (ValueError, OSError):
             return "no task of this engine"
-        if run is None or (run.attempt, run.host) != (attempt, name):
-            return f"attempt {attempt} is over"
-        return "the task has ended" if (folder / "exit.json").exists() else ""
+        return _why_over(folder, run, name, attempt)
 
     def _is_home(self, name: str, task_id: str, attempt: int) -> bool:
         """Return whether all that is wanted of an attempt that ended on a host is here, and no proxy asks for more."""
@@ -180,7 +178,7 @@ class HostLink:
             return False
         if run is None or (come is not None and come.over and not come.whole):
             return False  # it was given up: what never came here is there alone
-        return (run.attempt, run.host) != (attempt, name) or (folder / "exit.json").exists()
+        return bool(_why_over(folder, run, name, attempt))
 
     async def _let_go(self, name: str, facts: HostFacts) -> None:
         """Let a host leave that is drained and has nothing to do any more."""
@@ -217,6 +215,13 @@ class HostLink:
     def _shown(self, name: str, sighting: HostSighting) -> HostSighting:
         refusal = self._refused.get(name)
         return msgspec.structs.replace(sighting, trouble=refusal[1]) if refusal and not sighting.trouble else sighting
+
+
+def _why_over(folder: Path, run: Run | None, name: str, attempt: int) -> str:
+    """Return why an attempt that ran on a host is over, as the task's files tell; empty while it is not."""
+    if run is None or (run.attempt, run.host) != (attempt, name):
+        return f"attempt {attempt} is over"
+    return "the task has ended" if (folder / "exit.json").exists() else ""
 
 
 def _telling(sighting: HostSighting) -> object:

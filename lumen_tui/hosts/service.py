@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -169,9 +169,13 @@ class HostService:
         )
 
     def _kept(self) -> list[tuple[str, int]]:
-        """Return attempts that have ended and that nobody asks for, as many as are named at once."""
+        """Return attempts that have ended and that nobody asks for; of more than are named at once others each time.
+
+        Some stay for good, and must not stand before those that may go.
+        """
         self._close_what_is_over()
-        return sorted(islice(self._folder.ended().difference(self._asked), _MOST_NAMED))
+        ended = sorted(self._folder.ended().difference(self._asked))
+        return random.sample(ended, min(len(ended), _MOST_NAMED))
 
     async def _discard(self, attempts: Iterable[tuple[str, int]]) -> None:
         for key in attempts:

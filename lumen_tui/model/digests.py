@@ -21,6 +21,11 @@ def sha256(data: bytes) -> str:
     return _sha256(data).hexdigest()
 
 
+def text_digest(text: str) -> str:
+    """Return the hash of a text, by which an edit knows what it was written for."""
+    return sha256(text.encode("utf-8", "replace"))
+
+
 def openssl_sha256(data: bytes = b"") -> _Hash:
     """Return hashlib's digest of what may be megabytes: slower to load, and several times as fast."""
     import hashlib

@@ -160,11 +160,6 @@ def _rewritten(edit: EvolvedEdit) -> str:
     return f"{edit.kind} {edit.name} is rewritten, {len(edit.text):,} characters"
 
 
-def text_digest(text: str) -> str:
-    """Return the hash of a text, by which an edit knows what it was written for."""
-    return sha256(text.encode("utf-8", "replace"))
-
-
 class KindRules(Struct, frozen=True):
     """What holds of a kind of edits."""
 

@@ -194,6 +194,19 @@ async def test_what_has_ended_is_named_once_nobody_asks_for_it_and_removed_when_
     await engine.ask("attic", End(working, 1, "the test is over"))
 
 
+async def test_what_stays_for_good_does_not_stand_before_what_may_go(home, host, serve, issuer, monkeypatch):
+    monkeypatch.setattr(host_service, "_KEPT", 0.0)
+    engine, tasks = caller(issuer, serve()), {home.task() for _ in range(2)}
+    for task_id in tasks:
+        await engine.ask("attic", Begin(home.order(task_id)))
+        await home.link(engine, "attic", task_id).follow()
+    while host.alive():
+        continue
+    monkeypatch.setattr(host_service, "_MOST_NAMED", 1)
+    named = {name for _ in range(60) for name, _ in (await engine.ask("attic", Describe())).facts.kept}
+    assert named == tasks
+
+
 async def test_nothing_outside_of_a_hosts_tasks_is_removed(host, serve, issuer):
     (host.root / "1").mkdir()
     answer = await caller(issuer, serve()).ask("attic", Discard((("..", 1), ("tsk-none", 1))))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from lumen_tui.model.digests import text_digest
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit, EvolvedVersion, text_digest
+from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit, EvolvedVersion
 from lumen_tui.model.paired import exact_p
 from lumen_tui.model.roles import ToolRule
 from lumen_tui.model.times import DAY, HOUR, iso

@@ -23,9 +23,10 @@ from lumen_tui.engine.evolution.modeljudge import ask_process
 from lumen_tui.engine.likeness import comparable, near_lines, nearest_title
 from lumen_tui.model import budget, times
 from lumen_tui.model.config import Config
+from lumen_tui.model.digests import text_digest
 from lumen_tui.model.evals import SUITE, EvalCase
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit, text_digest
+from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
 from lumen_tui.model.session_review import ShorteningRequest, ShorteningResult
 from lumen_tui.model.summary import own_words
 from lumen_tui.model.trials import SLEEP, EvolutionCandidate, candidate_id, fault

@@ -19,9 +19,10 @@ from lumen_tui.engine.evolution import proposing
 from lumen_tui.engine.evolution.trial import Trial
 from lumen_tui.engine.loops import briefing
 from lumen_tui.model.capsule import Section
+from lumen_tui.model.digests import text_digest
 from lumen_tui.model.evals import SUITE, Split, planted
 from lumen_tui.model.evolution import Trust
-from lumen_tui.model.evolved_edits import KINDS, EditKind, EvolvedEdit, EvolvedVersion, Measure, text_digest
+from lumen_tui.model.evolved_edits import KINDS, EditKind, EvolvedEdit, EvolvedVersion, Measure
 from lumen_tui.model.roles import Limits, Role
 from lumen_tui.model.search_weights import SHIPPED
 from lumen_tui.model.times import iso
