@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lumen_tui.actions import changes, fields, places
+from lumen_tui.actions import changes, places
 from lumen_tui.actions.places import Place
-from lumen_tui.model import times
+from lumen_tui.model import fields, times
 from lumen_tui.model.kinds import CHECKPOINT_MARK
 from lumen_tui.model.text import one_line
 from lumen_tui.model.views import Changes

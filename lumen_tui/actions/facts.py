@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import acting, checks, edits, fields, places
+from lumen_tui.actions import acting, checks, edits, places
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import access, facts, ids, times
+from lumen_tui.model import access, facts, fields, ids, times
 from lumen_tui.model.facts import Confirmation, Outcome, Probe, Reading
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.requests.facts import AddFact, AddProbe, ConfirmFacts, RetireFacts

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
-from lumen_tui.actions import agents, checks, edits, fields, lanes, refusal, sessions, signals
+from lumen_tui.actions import agents, checks, edits, lanes, refusal, sessions, signals
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import ids, times
+from lumen_tui.model import fields, ids, times
 from lumen_tui.model.config import Config
 from lumen_tui.model.digests import text_digest
 from lumen_tui.model.kinds import COMPLETION

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.actions import checks, edits, fields, places
+from lumen_tui.actions import checks, edits, places
 from lumen_tui.actions.cleanup import lifecycle_of
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import is_agent
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
-from lumen_tui.model import ids, times
+from lumen_tui.model import fields, ids, times
 from lumen_tui.model.archive import WITHDRAWN, Passage, passage
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.ids import short_hash

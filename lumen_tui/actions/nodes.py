@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
-from lumen_tui.actions import checks, decay, edits, fields, places, refusal, relations
+from lumen_tui.actions import checks, decay, edits, places, refusal, relations
 from lumen_tui.actions.edits import Fields
-from lumen_tui.actions.fields import archived as archived
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import ids, times
+from lumen_tui.model import fields, ids, times
+from lumen_tui.model.fields import archived as archived
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.requests.memory import ArchiveNodes, CreateNode, DeleteNodes, PromoteNodes, UnarchiveNodes

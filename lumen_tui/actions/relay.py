@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from lumen_tui.actions import checks, edits, fields, refusal
+from lumen_tui.actions import checks, edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import must_be_person
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
-from lumen_tui.model import ids, relay, times
+from lumen_tui.model import fields, ids, relay, times
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.relay import Submission, SubmissionAnswer, SubmissionStatus
 from lumen_tui.model.requests.blocks import DropTexts, ReleaseTexts, SubmitToRelay

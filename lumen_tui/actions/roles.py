@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 
-from lumen_tui.actions import acting, checks, edits, fields, refusal
+from lumen_tui.actions import acting, checks, edits, refusal
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import agent, ids, renamed, times
+from lumen_tui.model import agent, fields, ids, renamed, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.roles import AdjustRole, FireRole, HireRole, RehireRole
 from lumen_tui.model.roles import PersonnelEntry, Role, fetches_nothing

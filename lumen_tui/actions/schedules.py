@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import acting, checks, edits, engine, fields
+from lumen_tui.actions import acting, checks, edits, engine
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.facts import is_agent
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import agent, ids, times
+from lumen_tui.model import agent, fields, ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.schedules import (
     AddSchedule,

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import changes, checks, edits, fields, lanes, places, refusal
+from lumen_tui.actions import changes, checks, edits, lanes, places, refusal
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import ids, times
+from lumen_tui.model import fields, ids, times
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.sessions import (
     AnswerDecision,

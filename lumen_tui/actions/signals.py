@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from lumen_tui.actions import acting, checks, edits, fields, places
+from lumen_tui.actions import acting, checks, edits, places
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
+from lumen_tui.model import fields
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.signals import ReadAllSignals, ReadSignals, SendSignal
 from lumen_tui.model.text import one_line

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import acting, agents, attention, checks, edits, engine, fields, hosts, places, subtasks
+from lumen_tui.actions import acting, agents, attention, checks, edits, engine, hosts, places, subtasks
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import acceptance, agent, ids, isolation, times
+from lumen_tui.model import acceptance, agent, fields, ids, isolation, times
 from lumen_tui.model.budget import own_words
 from lumen_tui.model.loop import Command
 from lumen_tui.model.records import Change

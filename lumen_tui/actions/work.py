@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.actions import acting, agents, checks, edits, fields, relations
+from lumen_tui.actions import acting, agents, checks, edits, relations
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
-from lumen_tui.model import ids, times
+from lumen_tui.model import fields, ids, times
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.kinds import WORK_UNIT_TYPES
 from lumen_tui.model.records import Action, Change

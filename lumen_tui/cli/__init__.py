@@ -1,1 +1,1 @@
-"""The command line. `hot.run` takes the verbs that must be quick, `main.main` everything; neither loads Textual."""
+"""The command line. `lumen_tui.hot` takes the quick verbs, `main.main` everything; neither loads Textual."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui import hot
 from lumen_tui.actions import acting
 from lumen_tui.actions.acting import AGENT_PROGRAM
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.registry import perform
-from lumen_tui.cli.fast import light
 from lumen_tui.model import views
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.text import one_line, safe
@@ -93,7 +93,7 @@ class Session:
             request,
             by=by or self.operator,
             now=self.now,
-            client=light.client(os.environ),
+            client=hot.client_name(os.environ),
             watch=watch,
             order=self._is_order(),
         )
@@ -114,7 +114,7 @@ class Session:
     @contextmanager
     def as_one_action(self) -> Iterator[Caller]:
         """Attribute what the block does to the operator, and let undo take it back as one action."""
-        with acting.acting_for(self.operator, light.client(os.environ), self.now):
+        with acting.acting_for(self.operator, hot.client_name(os.environ), self.now):
             yield acting.caller()
 
     def note(self, verb: str, summary: str, final: str) -> None:

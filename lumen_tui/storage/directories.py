@@ -39,22 +39,6 @@ def close_to_others(path: files.StrPath) -> None:
         raise files.fail(path, error) from error
 
 
-def shared_above(path: files.StrPath) -> str:
-    """Return the first folder above in which other users could replace `path`, or the empty string.
-
-    They may rename what is in a world-writable folder, unless its sticky bit is set.
-    """
-    above = os.path.realpath(path)
-    while above != (above := os.path.dirname(above)):
-        try:
-            mode = os.stat(above).st_mode
-        except OSError:
-            continue  # closed to us, and so to them
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            return above
-    return ""
-
-
 def move(source: files.StrPath, target: files.StrPath) -> None:
     """Rename within the state folder, durably on both sides."""
     try:

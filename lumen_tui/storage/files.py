@@ -14,7 +14,6 @@ This module is on the path of the hot verbs: it imports nothing that they would 
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -68,6 +67,8 @@ def must_be_open(path: StrPath) -> None:
 
 def fail(path: StrPath, error: OSError) -> StoreError:
     """Return the StoreError that says what to do about `error`."""
+    import errno  # part of the interpreter: no file is opened for it
+
     if error.errno == errno.ELOOP:
         return Refused(f"{path} is a symbolic link; state files must be plain files: replace it")
     if error.errno in (errno.EISDIR, errno.ENXIO):
@@ -108,6 +109,22 @@ def plain(fd: int, path: StrPath) -> int:
         return fd
     os.close(fd)
     raise Refused(f"{path} {reason}")
+
+
+def shared_above(path: StrPath) -> str:
+    """Return the first folder above in which other users could replace `path`, or the empty string.
+
+    They may rename what is in a world-writable folder, unless its sticky bit is set.
+    """
+    above = os.path.realpath(path)
+    while above != (above := os.path.dirname(above)):
+        try:
+            mode = os.stat(above).st_mode
+        except OSError:
+            continue  # closed to us, and so to them
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return above
+    return ""
 
 
 def sync_folder(folder: StrPath) -> None:
@@ -191,9 +208,9 @@ def append(path: StrPath, data: bytes, *, durable: bool = True) -> int:
 
 def journal_line(line: bytes, most: int = MAX_LINE) -> bytes:
     """Return `line` with its newline and without secrets. Raise LineTooLong where its journal does not take it."""
-    from lumen_tui.model.secrets import redaction  # a command that only reads does not need it
+    from lumen_tui.model import secrets  # a command that only reads does not need it
 
-    if redaction.may_hold(line):
+    if secrets.may_hold(line):
         from lumen_tui.storage.redaction import clean_line  # only where a secret is possible, for the hot verbs
 
         line = clean_line(line)

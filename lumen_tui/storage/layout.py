@@ -316,7 +316,7 @@ def distrust(root: Path) -> str:
         return f"{root} belongs to user {status.st_uid}, not to you"
     if status.st_mode & 0o022:
         return f"{root} can be written by other users: chmod go-w {root}"
-    if above := directories.shared_above(root):
+    if above := files.shared_above(root):
         return f"{above}, which holds {root}, can be written by other users: chmod o-w {above}"
     return _unsafe_folder(root, within_reach=bool(status.st_mode & 0o011))
 

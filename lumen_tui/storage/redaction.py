@@ -6,9 +6,8 @@ and a record that would have been carries a mark, so that later writers leave it
 
 from __future__ import annotations
 
-from lumen_tui.model import jsontext
+from lumen_tui.model import jsontext, secrets
 from lumen_tui.model.jsontext import dumps
-from lumen_tui.model.secrets import redaction
 from lumen_tui.model.secrets.redaction import redact, redact_value
 
 TYPE_CHECKING = False
@@ -54,7 +53,7 @@ def clean_value(value: object) -> Any:
 
 def clean_line(line: bytes) -> bytes:
     """Return a JSON object of ours with its secrets masked, unless it is marked verbatim."""
-    if _MARKED in line or not redaction.may_hold(line):
+    if _MARKED in line or not secrets.may_hold(line):
         return line
     record = jsontext.decode(line)
     return line if record is None else _cleaned(line, record)
@@ -62,7 +61,7 @@ def clean_line(line: bytes) -> bytes:
 
 def clean_foreign(line: bytes) -> bytes:
     """Return a JSON object from elsewhere with its secrets masked, whether or not it is marked verbatim."""
-    if not redaction.may_hold(line) and not any(sign in line for sign in _HIDDEN):
+    if not secrets.may_hold(line) and not any(sign in line for sign in _HIDDEN):
         return line
     record = jsontext.decode(line)
     if record is None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lumen_tui.cli.fast import hot, light
+from lumen_tui import hot
+from lumen_tui.cli.fast import plain
 from lumen_tui.cli.main import main
 from lumen_tui.model import jsontext, times
 from lumen_tui.storage.layout import default_root, distrust
@@ -21,7 +22,7 @@ PROBE = """
 import os, sys
 sys.path.insert(0, sys.argv.pop(1))
 os.urandom = lambda size: bytes(range(size))
-from lumen_tui.cli.fast import hot
+from lumen_tui import hot
 code = hot.run(sys.argv[1:])
 heavy = [name for name in {heavy!r} if name in sys.modules]
 sys.stderr.write(" ".join(heavy))
@@ -189,14 +190,14 @@ def test_the_default_folder_is_the_layouts(tmp_path, monkeypatch, environ, check
     if checkout:
         (tmp_path / "pyproject.toml").touch()
         (tmp_path / "lumen_tui").mkdir()
-    assert light.state_root(environ) == str(default_root(environ, tmp_path))
+    assert hot.state_root(environ) == str(default_root(environ, tmp_path))
 
 
 @pytest.mark.parametrize("seconds", [0.0, 951_782_400.5, 1_709_164_800.25, 1_800_000_000.0, 4_107_542_399.999])
 def test_dates_are_read_as_the_model_reads_them(seconds):
-    assert light.epoch(times.iso(seconds)) == pytest.approx(times.epoch(times.iso(seconds)), abs=1e-3)
-    assert light.epoch("2026-01-01T00:00:00+02:00") == times.epoch("2026-01-01T00:00:00+02:00")
-    assert light.epoch("2026-xx-01T00:00:00.000Z") == 0.0
+    assert plain.epoch(times.iso(seconds)) == pytest.approx(times.epoch(times.iso(seconds)), abs=1e-3)
+    assert plain.epoch("2026-01-01T00:00:00+02:00") == times.epoch("2026-01-01T00:00:00+02:00")
+    assert plain.epoch("2026-xx-01T00:00:00.000Z") == 0.0
 
 
 def test_json_by_hand_is_json():

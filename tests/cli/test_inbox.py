@@ -8,8 +8,8 @@ import time
 import pytest
 from lumen_until import until
 
-from lumen_tui.actions import fields
-from lumen_tui.cli.fast import hot
+from lumen_tui import hot
+from lumen_tui.model import fields
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.signals import inbox
@@ -151,7 +151,7 @@ def test_it_does_not_grow_with_history(shell):
     )  # fmt: skip
     fresh = send(shell.layout, 3, start=NOW + DAY)
     probe = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); from lumen_tui.cli.fast import hot\n"
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from lumen_tui import hot\n"
         "hot.run(sys.argv[1:]); sys.stderr.write(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     )
     began = time.monotonic()

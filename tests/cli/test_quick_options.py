@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lumen_tui.cli.fast import hot, warm
+from lumen_tui import hot
+from lumen_tui.cli.fast import warm
 from lumen_tui.cli.parser import _spelling
 from lumen_tui.model.requests.base import Request, declared_fields
 from lumen_tui.model.requests.memory import CreateNode

@@ -66,7 +66,7 @@ def test_a_signal_is_sent_without_the_regular_expressions_that_other_wrappers_im
     done = _run(programs, tmp_path, "python", *command)
     assert done.returncode == 0, done.stderr
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "lumen_tui.cli.fast.hot" in imported
+    assert "lumen_tui.hot" in imported
     assert not imported & {"re", "enum", "typing", "json", "msgspec"}
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import cleanup, edits, fields
+from lumen_tui.actions import cleanup, edits
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands.nodes import ImportProgress
 from lumen_tui.cli.session import Session, document, say, talk
+from lumen_tui.model import fields
 from lumen_tui.model.records import LIFECYCLES, NODE_TYPES
 from lumen_tui.model.requests.work import ImportBeads, ImportLumenFlow
 from lumen_tui.model.summary import meta

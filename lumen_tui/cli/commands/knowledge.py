@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lumen_tui import hot
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.commands.search import declare_filters, head, run_search
-from lumen_tui.cli.fast import light
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, by_agent, document, read_text, say, table, talk
 from lumen_tui.model import times
@@ -110,7 +110,7 @@ def _declare_archive(commands: CommandGroup) -> None:
 
 def run_archive_insert(session: Session, args: Namespace) -> int:
     text = read_text("-") if args.text == "-" else args.text
-    session_id, _ = light.belongs(str(session.root), args.session_id, None, os.environ)
+    session_id, _ = hot.belongs(str(session.root), args.session_id, None, os.environ)
     trust = "agent" if by_agent() else ""
     done = session.perform(request_of(InsertPassage, args, text=text, trust=trust, session_id=session_id))
     if args.json:

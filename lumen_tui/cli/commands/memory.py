@@ -1,4 +1,4 @@
-"""`signal`, `inbox`, `create` with every option; their plain forms are in `cli.fast.hot`."""
+"""`signal`, `inbox`, `create` with every option; their plain forms are in `lumen_tui.hot`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 from argparse import SUPPRESS, Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui import hot
 from lumen_tui.actions import places
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.fast import inbox, light
+from lumen_tui.cli.fast import inbox, plain
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, print_id, print_outcome
 from lumen_tui.model import ids, times
@@ -79,7 +80,7 @@ def _create(session: Session, args: Namespace) -> CreateNode:
 
 def _where(session: Session, args: Namespace) -> dict[str, str]:
     """Return the session and the work unit of a record, which may be none, by the names of its fields."""
-    session_id, wu_id = light.belongs(str(session.root), args.session_id, args.wu_id, os.environ)
+    session_id, wu_id = hot.belongs(str(session.root), args.session_id, args.wu_id, os.environ)
     place = places.of_note(session.root, by=args.by or session.operator, wu_id=wu_id, session=session_id)
     return {"session_id": place.session_id, "wu_id": place.wu_id}
 
@@ -91,7 +92,7 @@ def run_inbox(session: Session, args: Namespace) -> int:
         marked = ReadSignals(signal_ids=args.signal_ids) if args.signal_ids else ReadAllSignals()
         return print_outcome(session.perform(marked, by=args.reader), as_json=args.json)
     options = inbox.InboxOptions()
-    reader = args.reader or light.reader(str(session.root), session.operator, os.environ)
+    reader = args.reader or plain.reader_name(str(session.root), session.operator, os.environ)
     options.reader = ids.check_label(reader, "reader")
     if args.limit < 1:
         raise ActionError("--limit needs a number from 1 up")

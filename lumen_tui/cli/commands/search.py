@@ -58,7 +58,7 @@ def run_search(session: Session, args: Namespace) -> int:
 
 
 def light(root: str, options: dict[str, str], flags: list[str], words: list[str]) -> int:
-    """Run the plain form that `cli.fast.hot` reads; return the exit code."""
+    """Run the plain form that `lumen_tui.hot` reads; return the exit code."""
     talk = "--conversations" in flags or "-c" in flags
     return answer(Layout(Path(root)), " ".join(words), options, conversations=talk, as_json="--json" in flags)
 

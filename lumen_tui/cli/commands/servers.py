@@ -1,6 +1,6 @@
 """`mcp`, `acp`, `serve`: servers for other programs, on stdin and stdout or over HTTP.
 
-Plain `mcp` and `acp` are in `cli.fast.hot`.
+Plain `mcp` and `acp` are in `lumen_tui.hot`.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lumen_tui import hot
 from lumen_tui.actions import context, places, ready
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.cli.fast import light, warm
+from lumen_tui.cli.fast import warm
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_id, print_id_and_outcome, print_outcome, say, table, talk
 from lumen_tui.model import ids, times
@@ -82,7 +83,7 @@ def _declare_sessions(commands: CommandGroup) -> None:
 
 def belonging(session: Session, args: Namespace) -> dict[str, str]:
     """Return the session and the work unit that options or environment name, by the names of a request's fields."""
-    session_id, wu_id = light.belongs(str(session.root), args.session, args.wu_id or None, os.environ)
+    session_id, wu_id = hot.belongs(str(session.root), args.session, args.wu_id or None, os.environ)
     return {"session": session_id, "wu_id": wu_id or ""}
 
 

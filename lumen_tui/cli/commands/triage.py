@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from lumen_tui.actions import fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_outcome, report_news, say, table, talk
 from lumen_tui.engine.near_doubles import NearDoubles
-from lumen_tui.model import analytics, ids, times
+from lumen_tui.model import analytics, fields, ids, times
 from lumen_tui.model.analytics import Stats
 from lumen_tui.model.kinds import discovery_kind
 from lumen_tui.model.records import DiscoveryRow, Node, node_of

@@ -1,1 +1,1 @@
-"""Verbs that must start within milliseconds, without the parser."""
+"""Verbs that must start within milliseconds, without the parser; `lumen_tui.hot` calls them."""

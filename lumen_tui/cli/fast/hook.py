@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from lumen_tui.cli.fast import light
+from lumen_tui import hot
 from lumen_tui.model import ids, times
 from lumen_tui.model.jsontext import decode, table_of
 from lumen_tui.storage import files, locks, origin
@@ -54,7 +54,7 @@ def _receive(argv: list[str], state: dict[str, str]) -> None:
     event, root = _words(argv, state)
     data = _stdin()
     payload = _payload(data)
-    if not light.usable(root):
+    if not hot.usable(root):
         raise ValueError(f"there is no usable state folder at {root}: `lumen-tui hooks status` says more")
     now = time.time()
     if problem := _no_event(event, payload, data):
@@ -83,7 +83,7 @@ def _words(argv: list[str], state: dict[str, str]) -> tuple[str, str]:
             root = word[8:]
         elif word[:1] != "-":
             event = event or word
-    return event, os.path.abspath(os.path.expanduser(root or light.state_root(os.environ)))
+    return event, os.path.abspath(os.path.expanduser(root or hot.state_root(os.environ)))
 
 
 def _stdin() -> bytes:
@@ -132,7 +132,7 @@ def _note_failure(root: str, reason: str, now: float) -> None:
         "schema": 1,
     }
     with files.locked_log(f"{root}/{hook_journal.NAME}") as fd:
-        files.append_locked(fd, files.journal_line(light.line(record)))
+        files.append_locked(fd, files.journal_line(hot.encode(record)))
 
 
 def _payload(data: bytes) -> Raw:
@@ -241,7 +241,7 @@ def _note(root: str, record: Raw, rule: Raw) -> bool:
         ask = _ask(fd, record, rule) if record.get("ses") else ""
         if ask:
             record.update({"id": ids.new_id("evt"), "ask": ask})
-        files.append_locked(fd, files.journal_line(light.line(record)))
+        files.append_locked(fd, files.journal_line(hot.encode(record)))
     return bool(ask)
 
 
@@ -296,7 +296,7 @@ def _report_due(root: str, record: Raw, rule: Raw) -> None:
 def _print_for_agent(event: str, text: str) -> None:
     """Print context for the agent in the form that its program expects."""
     answer = {"hookEventName": event, "additionalContext": text}
-    os.write(1, light.line({"hookSpecificOutput": answer}) + b"\n")
+    os.write(1, hot.encode({"hookSpecificOutput": answer}) + b"\n")
 
 
 def _give_context(root: str, record: Raw, now: float) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from lumen_tui.actions import fields
-from lumen_tui.cli.fast import light
-from lumen_tui.model import lanes, times
+from lumen_tui import hot
+from lumen_tui.cli.fast import plain
+from lumen_tui.model import fields, lanes, times
 from lumen_tui.storage import files
 from lumen_tui.store.signals import inbox
 from lumen_tui.store.signals.inbox import InboxPage
@@ -43,7 +43,7 @@ class InboxOptions:
             return False
         if self.lane and lanes.key(str(signal.get("lane", ""))) != lanes.key(self.lane):
             return False
-        return not self.since or light.epoch(str(signal.get("created_at"))) >= self.since
+        return not self.since or plain.epoch(str(signal.get("created_at"))) >= self.since
 
 
 def show(root: str, options: InboxOptions, now: float) -> int:
@@ -94,17 +94,17 @@ def _print_json(page: InboxPage) -> None:
 def _row(signal: dict[str, object], now: float) -> str:
     def text(key: str) -> str:
         value = signal.get(key)
-        return light.one_line(value) if isinstance(value, str) else ""
+        return plain.one_line(value) if isinstance(value, str) else ""
 
-    age = times.age(now - light.epoch(text("created_at")))
+    age = times.age(now - plain.epoch(text("created_at")))
     session = text("session_id")
     sender = text("sender")
     place = ", ".join([part for part in (text("wu_id"), text("lane")) if part])
     said_by = f"From: {session or sender}" + (f" ({place})" if place else "")
     to = f"→ {text('target_agent')}" if text("target_agent") else ""
-    head = light.join([text("id"), age, text("priority"), said_by, f"by {sender}" if session else "", to])
+    head = plain.join([text("id"), age, text("priority"), said_by, f"by {sender}" if session else "", to])
     message = signal.get("message")
-    body = light.safe(message if isinstance(message, str) else "(not readable)").rstrip("\n")
+    body = hot.safe(message if isinstance(message, str) else "(not readable)").rstrip("\n")
     return head + "\n    " + body.replace("\n", "\n    ")
 
 
@@ -114,7 +114,7 @@ def _report(page: InboxPage, options: InboxOptions) -> None:
     if page.more:
         print(f"older unread signals were left out: --limit {10 * options.limit} or --all", file=sys.stderr)
     if not page.signals:
-        print(f"nothing unread for {light.one_line(options.reader)}", file=sys.stderr)
+        print(f"nothing unread for {plain.one_line(options.reader)}", file=sys.stderr)
 
 
 def _try_to_mark(path: str, page: InboxPage, options: InboxOptions, now: float) -> None:
@@ -135,7 +135,7 @@ def _mark(path: str, page: InboxPage, options: InboxOptions, now: float) -> None
             fields.receipt(signal["id"], reader=options.reader, now=now, offset=offset)
             for offset, signal in page.signals
         ]
-    files.append(path, b"".join([files.journal_line(light.line(record)) for record in records]))
+    files.append(path, b"".join([files.journal_line(hot.encode(record)) for record in records]))
 
 
 def watch(root: str, options: InboxOptions) -> int:

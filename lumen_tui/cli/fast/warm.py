@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from lumen_tui.actions import checkpoints, fields, places, ready
-from lumen_tui.cli.fast import light
-from lumen_tui.model import ids, views
+from lumen_tui import hot
+from lumen_tui.actions import checkpoints, places, ready
+from lumen_tui.model import fields, ids, views
 from lumen_tui.model.text import safe
 from lumen_tui.storage import origin
 from lumen_tui.storage.layout import Folder
@@ -40,7 +40,7 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
         raise ValueError(words)
     store = Folder(Path(root))
     by = _author(options)
-    session, wu_id = light.belongs(root, options.get("session", ""), options.get("wu_id") or None, os.environ)
+    session, wu_id = hot.belongs(root, options.get("session", ""), options.get("wu_id") or None, os.environ)
     where = places.of_note(root, by=by, wu_id=wu_id, session=session)
     texts = {
         "progress": options.get("progress", ""),
@@ -57,7 +57,7 @@ def checkpoint(root: str, options: dict[str, str], flags: list[str], words: list
         folder=os.getcwd(),
         git_diff_stat=options.get("git_diff_stat", ""),
         key=options.get("key", ""),
-        client=light.client(os.environ),
+        client=hot.client_name(os.environ),
     )
     print(node_id)
     if not any(flag in QUIET for flag in flags):
@@ -80,7 +80,7 @@ def ready_page(root: str, options: dict[str, str], flags: list[str], words: list
 
 def unit_page(store: Folder, by: str, wu_id: str, kind: str, now: float) -> Page:
     """Return the page of a work unit: the named one, or that of `$LUMEN_SESSION` or of the operator's session."""
-    session, unit = light.belongs(os.fspath(store.root), "", wu_id or None, os.environ)
+    session, unit = hot.belongs(os.fspath(store.root), "", wu_id or None, os.environ)
     unit = places.place(store, by=by, wu_id=unit or "", session=session).wu_id
     return ready.page(store, by=by, now=now, wu_id=unit, type=kind)
 

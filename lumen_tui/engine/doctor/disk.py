@@ -32,7 +32,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.model.transitions import Transition
 from lumen_tui.model.trials import EvolutionCandidate, Promotion, TrialReport
-from lumen_tui.storage import directories, files, integrity, repair
+from lumen_tui.storage import files, integrity, repair
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import FOLDERS, Layout
 from lumen_tui.storage.line_access import whole_blocks
@@ -279,7 +279,7 @@ def modes(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
     """Report modes wider than 0600 and 0700, folders and journals not writable, links, foreign owners."""
     elsewhere = {str(layout.root / problem.where) for problem in _folders(layout)}  # their modes are not what is wrong
     shared = frozenset(kinds(layout))
-    if above := directories.shared_above(layout.root):
+    if above := files.shared_above(layout.root):
         fault = f"is in {one_line(above, 200)}, which other users can write: they can put another in its place"
         yield DoctorFinding("modes", ".", fault, f"`chmod o-w {one_line(above, 200)}`, or move it")
     for path in _everything(layout.root):

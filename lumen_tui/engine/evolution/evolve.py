@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.actions import edits, fields
+from lumen_tui.actions import edits
 from lumen_tui.actions import facts as verbs
 from lumen_tui.actions.evolution import learning
 from lumen_tui.actions.nodes import BACK_TO_OPEN
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
-from lumen_tui.model import facts, times
+from lumen_tui.model import facts, fields, times
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, SessionReport, Trust
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading

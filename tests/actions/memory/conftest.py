@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 from lumen_folder import StateFolder
 
-from lumen_tui.actions import fields
 from lumen_tui.cli.main import main
-from lumen_tui.model import times
+from lumen_tui.model import fields, times
 from lumen_tui.store.memory import nodes
 from lumen_tui.store.memory.node_index import AgeIndex
 from lumen_tui.store.signals import inbox

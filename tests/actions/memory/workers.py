@@ -11,9 +11,9 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[3])]
 sys.path.append(os.environ["HAMMER_SITE"])
 
-from lumen_tui.actions import fields  # noqa: E402
 from lumen_tui.actions.outcome import ActionError  # noqa: E402
 from lumen_tui.actions.registry import named, perform  # noqa: E402
+from lumen_tui.model import fields  # noqa: E402
 from lumen_tui.storage.store import Store  # noqa: E402
 
 

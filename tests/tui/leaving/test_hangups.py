@@ -100,10 +100,10 @@ def test_a_demo_takes_its_engine_and_its_folder_along(hangups: ModuleType, way: 
 def test_an_interrupt_while_a_demo_is_filled_waits_for_no_thread(tmp_path: Path) -> None:
     """What fills has threads, such as one in which a probe looks at a disk that hangs."""
     filling = (
-        "import asyncio, time; from lumen_tui import __main__; from lumen_tui.headless import demo\n"
+        "import asyncio, time; from lumen_tui import launch; from lumen_tui.headless import demo\n"
         "def look(): print('filling', flush=True); time.sleep(3600)\n"
         "demo.fill = lambda root, model: asyncio.run(asyncio.to_thread(look))\n"
-        "raise SystemExit(__main__._demo(None))\n"
+        "raise SystemExit(launch._demo(None))\n"
     )
     words = [sys.executable, "-c", filling]
     with subprocess.Popen(

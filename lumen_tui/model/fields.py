@@ -1,12 +1,11 @@
 """Build and check the fields of a new signal, receipt or memory node. ValueError says what to write instead.
 
-On the path of the hot verbs: imports nothing but the ids, kinds and times of the model.
+On the path of the hot verbs: imports nothing but the ids and times of the model, kinds where one is named.
 """
 
 from __future__ import annotations
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.kinds import DISCOVERY_ALIASES, LIFECYCLE_BY_TYPE, PRIORITIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,11 @@ def prose(text: str, name: str) -> str:
 
 def priority(text: str) -> str:
     """Return P0 to P3, given in either case, or an empty text."""
-    if text and text.upper() not in PRIORITIES:
+    if not text:
+        return ""
+    from lumen_tui.model.kinds import PRIORITIES  # a signal seldom has one
+
+    if text.upper() not in PRIORITIES:
         raise ValueError(f"priority {text!r} is unknown: one of {', '.join(PRIORITIES)}")
     return text.upper()
 
@@ -97,6 +100,8 @@ def node(
     session_id: str = "",
 ) -> Record:
     """Build a new line of memory.jsonl. `type` may be one of DISCOVERY_ALIASES."""
+    from lumen_tui.model.kinds import DISCOVERY_ALIASES, LIFECYCLE_BY_TYPE  # a signal is of none
+
     kind = "discovery" if type in DISCOVERY_ALIASES else type
     if kind not in LIFECYCLE_BY_TYPE:
         raise ValueError(f"type {type!r} is unknown: one of {', '.join((*LIFECYCLE_BY_TYPE, *DISCOVERY_ALIASES))}")
