@@ -197,7 +197,7 @@ def _toggles(role: Role) -> tuple[str, ...]:
 def check_new_name(name: str, names_in_use: Sequence[str]) -> None:
     """Raise Invalid (field `name`) where a new role cannot have this name."""
     try:
-        ids.check_name(name, "role")
+        ids.check_name(name, "name")
     except ids.BadId as error:
         raise Invalid(f"The {error}.", "name") from error
     if name in names_in_use:
