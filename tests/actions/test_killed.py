@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
 import lumen_sweeps
 import pytest
 
+from lumen_tui.actions import edits
 from lumen_tui.actions.registry import HANDLERS
 from lumen_tui.engine.doctor.examine import examine
+from lumen_tui.model.records import Stage as ActionStage
 from lumen_tui.store.audit import journal
 from tests.actions import random_acts
 from tests.actions.acts import OWN, Act, newest_action
@@ -39,3 +42,18 @@ def test_an_action_that_is_being_done_by_somebody_alive_is_left_alone(desk):
         assert journal.open_entries(desk.store.layout) == []
         assert not [one for one in examine(desk.store, now=NOW).findings if one.check == "unfinished actions"]
     assert desk.node(node)
+
+
+def test_one_that_cannot_be_taken_back_still_counts_after_it_was_cut_off(desk):
+    """Such as a cleanup of more than is kept: its signals are in the archive, and the journal must not deny it."""
+    action = edits.new_action("cleanup.signals", (), summary="5 signals moved", by="ana", now=NOW, final="too large")
+    if (child := os.fork()) == 0:
+        with journal.Transaction(desk.store.layout) as transaction:
+            transaction.announce(action)
+            os._exit(0)
+    os.waitpid(child, 0)
+    cut_off = [one for one in examine(desk.store, now=NOW).findings if one.check == "unfinished actions"]
+    assert [one.repaired for one in cut_off] == [""]
+    examine(desk.store, now=NOW, fix=True)
+    assert newest_action(desk.store).id == action.id
+    assert newest_action(desk.store).stage == ActionStage.DONE

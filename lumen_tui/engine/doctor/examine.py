@@ -98,6 +98,9 @@ def _repair(store: Store, entry: JournalEntry, now: float) -> str:
 
 def _repair_one(store: Store, action: Action, now: float) -> str:
     lines = journal.begun_lines(action)
+    if not action.changes:  # nothing of it can be looked at: a record that is there too often misleads less than none
+        journal.record_end(store.layout, lines, Stage.DONE)
+        return "it may have been done and cannot be taken back: it counts"
     done = [kinds.side_now(store, change) == change.after for change in action.changes]
     if any(
         change.kind == SIGNALS_KIND and not cleanups.is_whole(store.layout, change.key) for change in action.changes
