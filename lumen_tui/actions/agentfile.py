@@ -100,7 +100,7 @@ def plan(
     session = agent_files.session_id(agent) if agent.messages else ""
     data = agent_files.transcript(agent, clean) if session else b""
     return Plan(
-        name=one_line(agent.name, 100),
+        name=one_line(clean(agent.name), 100),
         shape=agent.shape,
         blocks=block_plans,
         passages=tuple(passages.values()),
@@ -128,12 +128,11 @@ def _new_to_archive(store: Store, passages: dict[str, notes.Passage]) -> dict[st
 
 
 def _block(store: Store, block: AfBlock, clean: Clean, replace: bool, raise_limits: bool) -> BlockPlan:
-    name = agent_files.block_name(block.label)
-    text = clean(block.value)
+    given, text = clean(block.label), clean(block.value)
+    name, label = agent_files.block_name(given), one_line(given, 100)
     limit = max(block.limit or LIMIT, len(text) if raise_limits else 0)
-    label = one_line(block.label, 100)
     fields = Fields(
-        description=one_line(block.description, 1000),
+        description=one_line(clean(block.description), 1000),
         limit=min(limit, MOST_LIMIT),
         read_only=block.read_only,
         label=label if label != name else "",

@@ -13,6 +13,7 @@ from email.policy import compat32
 from lumen_tui.model.mail import Attachment, Letter, message_ids, sender_of
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line, safe
+from lumen_tui.storage.redaction import clean
 from lumen_tui.tools.html import text_of
 from lumen_tui.tools.web_fetch import CHARSETS
 
@@ -144,5 +145,5 @@ def _file_name(part: Message, number: int) -> str:
         given = str(part.get_filename() or "")
     except (HeaderParseError, ValueError, LookupError):
         given = ""
-    name = _NAME.sub("-", given.replace("\\", "/").rpartition("/")[2]).strip("-.")[:60]
+    name = _NAME.sub("-", clean(given.replace("\\", "/").rpartition("/")[2])).strip("-.")[:60]
     return f"{number:02d}-{name or 'part'}"

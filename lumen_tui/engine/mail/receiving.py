@@ -19,6 +19,7 @@ from lumen_tui.model.records import Signal
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.journal import Journal
+from lumen_tui.storage.redaction import clean
 from lumen_tui.storage.store import Store
 from lumen_tui.store import mail
 from lumen_tui.store.memory import nodes
@@ -82,7 +83,7 @@ def _judged(
     try:
         letter = parse(raw)
     except BadMessage as error:
-        _keep(store, name, {"message.eml": raw})
+        _keep(store, name, _whole(raw))
         return msgspec.structs.replace(line, why=str(error))
     clear = letter.subject.replace(letter.token, _MARK) if letter.token else letter.subject
     line = msgspec.structs.replace(
@@ -100,10 +101,17 @@ def _judged(
 
 
 def _parts(letter: Letter, raw: bytes) -> dict[str, bytes]:
-    """Return what is kept of a message. One with a token is kept as text, without it."""
-    text = letter.text.replace(letter.token, _MARK) if letter.token else letter.text
-    parts = {"text.txt": text.encode(), **{attachment.name: attachment.data for attachment in letter.attachments}}
-    return parts if letter.token else {"message.eml": raw, **parts}
+    """Return what is kept of a message. One with a token or a secret is kept as text, without it."""
+    text = clean(letter.text)
+    parts = {attachment.name: attachment.data for attachment in letter.attachments}
+    parts["text.txt"] = (text.replace(letter.token, _MARK) if letter.token else text).encode()
+    return parts if letter.token or text != letter.text else {**_whole(raw), **parts}
+
+
+def _whole(raw: bytes) -> dict[str, bytes]:
+    """Return a message as it came, to be kept; nothing where it holds a secret."""
+    text = raw.decode("latin-1")
+    return {"message.eml": raw} if clean(text) == text else {}
 
 
 def _keep(store: Store, name: str, parts: dict[str, bytes]) -> None:
@@ -146,8 +154,9 @@ def _answered(store: Store, name: str, letter: Letter, config: Config, operator:
 
 def _signalled(store: Store, line: MailLine, letter: Letter, config: Config) -> MailLine:
     """Send the main agent what came, as data; its id follows from the message's, so that it is sent once."""
-    text, folder = letter.text[:_SIGNAL_TEXT], store.layout.mail_kept / line.id
-    more = f"\n[{len(letter.text):,} characters in all: {folder}/text.txt]" if text != letter.text else ""
+    whole, folder = clean(letter.text), store.layout.mail_kept / line.id  # a secret that is cut is known no more
+    text = whole[:_SIGNAL_TEXT]
+    more = f"\n[{len(whole):,} characters in all: {folder}/text.txt]" if text != whole else ""
     files_words = f"\nattachments in {folder}/: {', '.join(line.attachments)}" if line.attachments else ""
     head = f"Mail {line.id} from {line.sender or 'an unclear sender'}: {line.subject}"
     signal = Signal(

@@ -14,6 +14,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
@@ -283,5 +284,5 @@ class FilterLine(Horizontal):
         self.display = False
 
     def compose(self) -> ComposeResult:
-        yield Static("/", id="filter-sign")
+        yield Static(Content("/"), id="filter-sign")
         yield FilterBar()

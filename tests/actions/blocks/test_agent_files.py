@@ -185,11 +185,16 @@ def test_a_dry_run_writes_nothing_and_says_the_same(memory: Memory, run: Run, tm
     assert dry["passages"] == {"all": 3, "new": 3}
 
 
+@pytest.mark.threat("S7", "secrets in the words of every verb, in an engine's copies and in imports")
 def test_no_secret_is_stored_and_no_tool_runs(memory: Memory, run: Run, tmp_path: Path) -> None:
-    whole = new_shape()
-    whole["blocks"][0]["value"] = f"the key is {KEY}"
-    whole["passages"][0]["text"] = f"the key is {KEY}"
-    whole["agents"][0]["messages"][1]["content"][0]["text"] = f"the key is {KEY}"
+    whole, words = new_shape(), f"the key is {KEY}"
+    whole["blocks"][0] |= {"value": words, "description": words, "label": words}
+    whole["passages"][0] |= {"text": words, "tags": [words]}
+    whole["files"][0] |= {"file_name": f"{KEY}.txt", "content": words}
+    whole["agents"][0]["name"] = words
+    said_by_all = whole["agents"][0]["messages"]
+    said_by_all[1]["content"][0]["text"] = said_by_all[3]["content"][0]["text"] = words
+    said_by_all[2]["tool_calls"][0]["function"] |= {"name": words, "arguments": json.dumps({"path": words, words: 1})}
     code, out, _ = run("af", "import", write(tmp_path / "ida.af", whole))
     assert code == 0
     kept = b"\n".join(listing(memory.layout.root).values())

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import time
+from email.message import EmailMessage
 
 import pytest
 from lumen_kills import killed_before, state_calls
@@ -145,6 +146,26 @@ def test_mail_of_the_agent_itself_and_beyond_the_rate_tells_nobody(inbox, monkey
     outcomes = [line.outcome for line in inbox.lines()]
     assert outcomes == ["automatic", "received", "received", "received", "held", "held"]
     assert len(signals(inbox)) == 3
+
+
+@pytest.mark.threat("S7", "secrets in the words of every verb, in an engine's copies and in imports")
+@pytest.mark.parametrize("encoding", ["7bit", "base64"])
+@pytest.mark.parametrize("kind", ["plain", "html"])
+def test_a_secret_in_a_message_is_kept_in_its_attachment_alone(inbox, monkeypatch, kind: str, encoding: str) -> None:
+    key = "gh" + "p_" + "a1B2c3D4e5" * 3 + "F6g7H8"
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = f'"{key}" <bo@example.org>', AGENT, f"Take {key}"
+    message.set_content(f"{'x ' * 985}the key is {key}\n", subtype=kind, cte=encoding)
+    message.add_attachment(key.encode(), maintype="application", subtype="octet-stream", filename=f"{key}.txt")
+    assert inbox.deliver(message, monkeypatch) == 0
+    kept_text = kept(inbox)
+    assert set(kept_text) == {"text.txt", "01-masked-github-pat-.txt"}
+    assert "the key is [masked: github-pat]" in kept_text["text.txt"].decode()
+    files = {
+        path.name for path in inbox.world.root.rglob("*") if path.is_file() and key[:12].encode() in path.read_bytes()
+    }
+    assert files == {"01-masked-github-pat-.txt"}
+    assert "[masked: github-pat" in signals(inbox)[0].message
 
 
 @pytest.mark.threat("S10", "floods of signals, requests, messages and calls")

@@ -143,6 +143,8 @@ def test_without_a_token_that_is_valid_nothing_is_answered_and_no_log_names_one(
     assert good.get("/v1/status").status_code == 200
     twice = [("authorization", good.headers["authorization"])] * 2
     problem(httpx2.get(f"{served.url}/v1/status", headers=twice, trust_env=False), 401, "unauthorized")
+    another = [("authorization", good.headers["authorization"].replace("Bearer", "Token"))]
+    problem(httpx2.get(f"{served.url}/v1/status", headers=another, trust_env=False), 401, "unauthorized")
     log = served.log.read_text()
     assert "refused GET from 127.0.0.1" in log and "lumen-access" not in log and "xxxx" not in log
 
