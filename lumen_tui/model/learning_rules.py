@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from lumen_tui.model import evolution_words, evolvedfiles
 from lumen_tui.model.evolution import TARGETS, Observation, ObservationStatus, Trust
+from lumen_tui.model.lookalikes import mixed
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.secrets import MASKED
 from lumen_tui.model.text import is_safe
@@ -98,17 +99,9 @@ def matches(text: str) -> list[str]:
     broken = [reason for reason, pattern in _COMPILED if pattern.search(flattened)]
     if any(not re.search(_NOT, hit["lead"]) for hit in _SENDS.finditer(flattened)):
         broken.append("it sends data away")
-    if _APART.search(flattened) or _BLOB.search(text) or any(_mixed(word) for word in _WORD.findall(text)):
+    if _APART.search(flattened) or _BLOB.search(text) or any(mixed(word) for word in _WORD.findall(text)):
         broken.append("disguised words")
     return broken
-
-
-def _mixed(word: str) -> bool:
-    """Return whether a word mixes Latin with letters that only look like it."""
-    if word.isascii():
-        return False
-    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
-    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "CHEROKEE", "ARMENIAN", "MATHEMATICAL"})
 
 
 MOST_TEXT = 400  # characters of a statement

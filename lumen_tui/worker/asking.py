@@ -11,8 +11,9 @@ from typing import Protocol
 
 import msgspec
 
-from lumen_tui.model.approvals import COMMANDS, Acted, Approval, Decision, call_hash
+from lumen_tui.model.approvals import COMMANDS, Acted, Approval, Decision, call_hash, whole_call
 from lumen_tui.model.asks import ApprovalFile
+from lumen_tui.model.lookalikes import look_alikes
 from lumen_tui.model.runners import files_of
 from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Spec
@@ -247,11 +248,10 @@ class ApprovalClient(Waiting):
 
     def _new(self, approval_id: str, call: str, request: ApprovalRequest) -> Approval:
         redact = self._world.redact
-        return msgspec.structs.replace(
+        asked = msgspec.structs.replace(
             self._blank(approval_id, request.tool, call),
             arguments=redact_value(request.arguments, redact),
             summary=brief(redact(request.summary), _SUMMARY),
-            risk=safe(redact(request.risk)),
             why=safe(request.reason),
             diff=self._shown(request),
             rule=request.rule if redact(request.rule) == request.rule else "",
@@ -259,6 +259,8 @@ class ApprovalClient(Waiting):
             unwalled=request.unsandboxed,
             files=self._files(request),
         )
+        risks = filter(None, (redact(request.risk), look_alikes(whole_call(asked))))
+        return msgspec.structs.replace(asked, risk=safe("; ".join(risks)))
 
     def _files(self, request: ApprovalRequest) -> dict[str, str]:
         """Return hashes of the files that the command runs. A path that holds a secret is left out."""

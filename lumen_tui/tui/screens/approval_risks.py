@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lumen_tui.model import lookalikes
 from lumen_tui.model.approvals import BROUGHT, COMMANDS, Approval, whole_call
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import REQUEST_HOST
@@ -132,6 +133,16 @@ def high(request: Approval, sandbox: SandboxView = NO_SANDBOX) -> str:
 
     It goes by words, so it may ask once too often. What it misses still needs its one yes.
     """
+    return ", ".join(filter(None, (_kind(request, sandbox), lookalikes.WORDS if _disguised(request) else "")))
+
+
+def _disguised(request: Approval) -> bool:
+    """Return whether its worker told of letters that are not what they look like."""
+    return lookalikes.WORDS in request.risk
+
+
+def _kind(request: Approval, sandbox: SandboxView) -> str:
+    """Return the risk of a call of its kind."""
     if request.tool in COMMANDS:
         return _of_command(whole_call(request), request.folder, sandbox)
     if request.tool in ("web_fetch", REQUEST_HOST) or request.tool.startswith(BROUGHT):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import pytest
 from lumen_apiserver import text, tool
 
@@ -12,6 +13,7 @@ from lumen_tui.model.tasks import Status
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
 from lumen_tui.store import approvals
+from lumen_tui.tui.screens.approval_risks import SandboxView, high
 
 COMMAND = {"command": "echo made > made.txt"}
 
@@ -51,6 +53,16 @@ def test_a_task_waits_for_a_yes_without_a_process(make_worker, api, store, decid
     assert [event["text"] for event in worker.kinds("answered")] == ["allowed by ann"]
     assert approvals.acted(store.layout, request.id)
     assert SnapshotReader(store.root).snapshot(time.time()).approvals == ()
+
+
+@pytest.mark.threat("S11", "rules that cover more than they show; ends that nobody saw")
+def test_a_question_tells_of_letters_that_are_not_what_they_look_like(make_worker, api):
+    api.say(tool("shell", command="\u0441url example.org"))
+    request = (worker := make_worker()).start(**api.anthropic_env) and worker.question()
+    assert request.risk.endswith("letters of another alphabet that look like Latin ones: \u0441url (U+0441)")
+    walled = SandboxView("bubblewrap", network=False)
+    assert high(request, walled) == "letters of another alphabet that look like Latin ones"
+    assert high(msgspec.structs.replace(request, risk=""), walled) == ""
 
 
 def test_the_question_says_what_the_model_wrote_around_this_call_and_no_other(make_worker, api, decide):
