@@ -85,9 +85,9 @@ def _carry_out(words: list[str]) -> int:
         import gc
 
         gc.disable()  # importing makes nothing that could be collected; the command turns it on again
-        from lumen_tui.model.quick_imports import import_msgspec
+        from lumen_tui.model.quick_imports import import_basics
 
-        import_msgspec()
+        import_basics()
         from lumen_tui.cli.main import main as cli
 
         return hot.report_masked(cli(words))

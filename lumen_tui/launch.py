@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
     from pathlib import Path
+    from types import SimpleNamespace
+
+    Options = argparse.Namespace | SimpleNamespace
 
 NO_TERMINAL = (
     "the room needs a terminal; without one use `lumen-tui --engine-only` to drive the agent "
@@ -28,7 +31,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--operator", default="", help="who you are in receipts and journals (your login name)")
 
 
-def _state(options: argparse.Namespace) -> Path:
+def _state(options: Options) -> Path:
     from pathlib import Path
 
     from lumen_tui.storage.layout import default_root, from_home
@@ -38,10 +41,10 @@ def _state(options: argparse.Namespace) -> Path:
     return default_root(dict(os.environ), Path.cwd()).absolute()
 
 
-def _operator(options: argparse.Namespace) -> str:
-    import getpass
+def _operator(options: Options) -> str:
+    from lumen_tui.storage.origin import operator_name
 
-    return str(options.operator or os.environ.get("LUMEN_OPERATOR") or getpass.getuser())
+    return str(options.operator or operator_name(os.environ))
 
 
 def room_or_engine(words: list[str]) -> int:
@@ -61,7 +64,37 @@ def room_or_engine(words: list[str]) -> int:
     return code
 
 
+_SWITCHES = {"--read-only": "read_only", "--lean": "lean", "--accessible": "accessible", "--demo": "demo"}
+
+
+def _room_options(words: list[str]) -> SimpleNamespace | None:
+    """Return the options of a room in plain words; None where argparse is to look at them, which takes 6 ms to load."""
+    from types import SimpleNamespace
+
+    options: dict[str, object] = {"state": None, "operator": "", "engine_only": False, "version": False}
+    options |= dict.fromkeys(_SWITCHES.values(), False)
+    rest = iter(words)
+    for word in rest:
+        if word in _SWITCHES:
+            options[_SWITCHES[word]] = True
+        elif word in ("--state", "--operator") and not (value := next(rest, "-")).startswith("-"):
+            options[word[2:]] = value
+        else:
+            return None
+    return SimpleNamespace(**options)
+
+
 def _by_options(words: list[str]) -> int:
+    options = _room_options(words) or _parser().parse_args(words)
+    if options.version:
+        from lumen_tui import __version__
+
+        print(f"lumen-tui {__version__}")
+        return 0
+    return _engine(options) if options.engine_only else _room(options)
+
+
+def _parser() -> argparse.ArgumentParser:
     import argparse
 
     parser = argparse.ArgumentParser(
@@ -82,20 +115,14 @@ def _by_options(words: list[str]) -> int:
         "--demo", action="store_true", help="two weeks of recorded work in a throw-away folder, with live workers"
     )
     parser.add_argument("--version", action="store_true", help="print the version")
-    options = parser.parse_args(words)
-    if options.version:
-        from lumen_tui import __version__
-
-        print(f"lumen-tui {__version__}")
-        return 0
-    return _engine(options) if options.engine_only else _room(options)
+    return parser
 
 
-def _engine(options: argparse.Namespace) -> int:
+def _engine(options: Options) -> int:
     gc.disable()  # importing makes nothing that could be collected: an eighth of the start
-    from lumen_tui.model.quick_imports import import_msgspec
+    from lumen_tui.model.quick_imports import import_basics
 
-    import_msgspec()
+    import_basics()
     from lumen_tui.headless.runs import run_engine
 
     gc.freeze()
@@ -103,10 +130,14 @@ def _engine(options: argparse.Namespace) -> int:
     return run_engine(_state(options), beats=1 if options.once else options.beats, log_format=options.log_format)
 
 
-def _room(options: argparse.Namespace) -> int:
+def _room(options: Options) -> int:
     if problem := _no_terminal():
         print(f"lumen-tui: {problem}", file=sys.stderr)
         return 2
+    gc.disable()  # importing makes nothing that could be collected
+    from lumen_tui.model.quick_imports import import_basics
+
+    import_basics()
     if options.demo:
         return _demo(options)
     root = _state(options)
@@ -123,7 +154,7 @@ def _refuse(reason: str) -> int:
     return 1
 
 
-def _open(root: Path, options: argparse.Namespace) -> int:
+def _open(root: Path, options: Options) -> int:
     from lumen_tui.tui.main import run_room
     from lumen_tui.tui.patches.way_out import way_out
 
@@ -165,9 +196,10 @@ def _room_problem(root: Path) -> str:
         return str(error)
 
 
-def _demo(options: argparse.Namespace) -> int:
+def _demo(options: Options) -> int:
     from lumen_tui.headless import demo
 
+    gc.enable()  # it is filled for seconds
     root = demo.make_folder()
     with demo.Sitter(root) as sitter:
         _fill_interruptibly(lambda: demo.fill(root, sitter.model()))
@@ -201,14 +233,14 @@ def _no_terminal() -> str:
 
 def _paint_early(words: list[str]) -> None:
     """Show the last screen at once where the room is going to open on an existing folder."""
-    state = words[words.index("--state") + 1] if "--state" in words[:-1] else None
-    if not all(word in ("--state", state, "--read-only", "--lean") for word in words):
+    options = _room_options(words)
+    if options is None or options.accessible or options.demo:
         return
-    root = os.path.expanduser(state or os.environ.get("LUMEN_STATE") or "state")
+    root = os.path.expanduser(options.state or os.environ.get("LUMEN_STATE") or "state")
     if os.path.isdir(os.path.join(root, "memory")):
         from lumen_tui.tui import first_paint
 
-        first_paint.show(root, lean="--lean" in words)
+        first_paint.show(root, lean=options.lean)
 
 
 def run_task(words: list[str]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -124,6 +123,8 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
     for name in ("VISUAL", "EDITOR"):
         if environ.get(name):
             return _split(name, environ[name])
+    import shutil  # 2 ms that the room's start need not take
+
     for name in _PLAIN_EDITORS:
         if program := shutil.which(name):
             return [program]

@@ -6,9 +6,12 @@ Content is bytes throughout: line ends, encodings and files without a last newli
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
 
 MOST_BYTES = 1024 * 1024  # of a text that is shown and taken by hunks; others are taken whole
 MARK = b"<<<<<<< what is there now\n"  # begins what is between the marks of a clash
@@ -163,11 +166,17 @@ def _lines(data: bytes) -> list[bytes]:
     return [*lines, unended] if unended else lines
 
 
+def _matched(old: list[bytes], new: list[bytes]) -> SequenceMatcher[bytes]:
+    from difflib import SequenceMatcher  # most programs that know of changes compare none
+
+    return SequenceMatcher(None, old, new)
+
+
 def hunks_of(before: bytes, after: bytes) -> list[Hunk]:
     """Return the hunks between two texts; changes that are near each other are one."""
     old, new = _lines(before), _lines(after)
     hunks = []
-    for group in SequenceMatcher(None, old, new).get_grouped_opcodes(_CONTEXT):
+    for group in _matched(old, new).get_grouped_opcodes(_CONTEXT):
         tight = [code for code in group if code[0] != "equal"]
         if tight:
             first, last, new_first, new_last = tight[0][1], tight[-1][2], tight[0][3], tight[-1][4]
@@ -206,7 +215,7 @@ class _Places:
     def __init__(self, before: list[bytes], current: list[bytes]) -> None:
         self.current = current
         self._length = len(before)
-        self._codes = SequenceMatcher(None, before, current).get_opcodes()
+        self._codes = _matched(before, current).get_opcodes()
 
     def of(self, hunk: Hunk) -> tuple[int, int] | None:
         """Return the range of a hunk's old lines in the current text; None where they are not there as they were."""

@@ -95,6 +95,8 @@ def never_learn(text: str) -> tuple[str, ...]:
 
 def difference(before: str, after: str, old: str, new: str) -> str:
     """Return a unified diff; a missing newline at the end of a text does not glue lines together."""
+    if before == after:
+        return ""
     import difflib  # only where two texts are shown side by side
 
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), old, new, lineterm="", n=2)

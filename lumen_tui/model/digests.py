@@ -1,10 +1,10 @@
-"""SHA-256 of texts and bytes, in one place: hashlib brings OpenSSL, which costs a command 4 ms to load."""
+"""Digests of texts and bytes, in one place: hashlib brings OpenSSL, which costs a command 4 ms to load."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hashlib import _Hash
+    from hashlib import _Hash, blake2b
     from hashlib import sha256 as _sha256
 else:
     try:
@@ -31,3 +31,12 @@ def openssl_sha256(data: bytes = b"") -> _Hash:
     import hashlib
 
     return hashlib.sha256(data)
+
+
+def keyed_digests() -> type[blake2b]:
+    """Return BLAKE2b as hashlib has it."""
+    try:
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 
 from lumen_tui.model.patterns import lazy_re
@@ -34,6 +33,8 @@ def canonical(text: str) -> str:
 
 def _address(text: str) -> str:
     """Return an IP address in its one spelling, IPv6 in brackets; empty for everything else."""
+    import ipaddress  # 1 ms that only a host takes
+
     try:
         if "%" in text:
             return ""  # an interface of this machine

@@ -38,7 +38,7 @@ from lumen_tui.tui.kit.line_list import moved_by
 from lumen_tui.tui.kit.verdict import VerdictKeys
 from lumen_tui.tui.moved_keys import keymap, slip_in
 from lumen_tui.tui.panes.base import subject_of
-from lumen_tui.tui.patches import changed_lines, one_frame
+from lumen_tui.tui.patches import changed_lines, one_frame, quick_calls
 from lumen_tui.tui.patches.painter import Painter
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead
@@ -113,6 +113,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.lean, self.mono = self._asked_for
         self.look = theme.NO_APPEARANCE
         changed_lines.install()
+        quick_calls.install()
         one_frame.forget_closed_screens()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.host: Host = self  # as `host_of` finds it
@@ -129,6 +130,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self.mouth = TerminalMouth(self, self, os.environ)
         self._verdict_keys = VerdictKeys(self)
         self.verdicts: VerdictAsker = self._verdict_keys
+        self._disable_tooltips = True  # there are none
         self.painter = Painter(self, self._take_line)
         self.announcer = Announcer()
         self.finish = lambda _: 0
@@ -200,6 +202,10 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if self._verdict_keys.takes(key) or await super()._check_bindings(key, True):
             return True
         return not self.room.handlers.is_own(key) and moved_by(key, self.focused)
+
+    def _refresh_notifications(self) -> None:
+        one_frame.make_room_for_toasts(self)
+        super()._refresh_notifications()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, and keep the screen for the first paint of the next room."""

@@ -37,7 +37,7 @@ def run_room(root: Path, *, operator: str, read_only: bool, lean: bool, accessib
     layout = Layout(root)
     engine = None if read_only else _start(layout)
     sys.setswitchinterval(_TURN)
-    gc.disable()  # importing makes nothing that could be collected
+    gc.disable()  # until all is read
     from lumen_tui.tui.patches.quick_textual import import_textual
 
     import_textual()

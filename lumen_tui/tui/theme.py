@@ -259,7 +259,8 @@ def _foreign(theme: Theme) -> Palette:
 
 def style_files() -> list[str | PurePath]:
     """Return every style sheet: inside the package in a wheel, beside it in a checkout."""
-    return [*sorted(shipped("styles").glob("*.tcss"))]
+    folder = shipped("styles")
+    return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".tcss")]
 
 
 NO_APPEARANCE = Appearance(_coloured(DARK))  # for a list outside the room's own app

@@ -25,9 +25,9 @@ import ctypes  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
-from lumen_tui.model.quick_imports import import_msgspec  # noqa: E402
+from lumen_tui.model.quick_imports import import_basics  # noqa: E402
 
-import_msgspec()
+import_basics()
 
 import msgspec  # noqa: E402
 

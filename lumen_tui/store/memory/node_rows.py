@@ -14,6 +14,7 @@ import msgspec
 
 from lumen_tui.model import decay
 from lumen_tui.model.decay import PROTECTIONS, DecayForecast, DecayRule
+from lumen_tui.model.digests import keyed_digests
 from lumen_tui.model.records import DiscoveryRow, Node, NodeRow, decode_node
 from lumen_tui.storage.lazy_rows import LazyRows
 from lumen_tui.storage.line_access import OpenFile
@@ -173,9 +174,7 @@ class IdNumbers:
 
     def _hash(self, identifier: str) -> int:
         if self._blake2b is None:
-            from hashlib import blake2b  # only where a node is new
-
-            self._blake2b = blake2b
+            self._blake2b = keyed_digests()  # only where a node is new
         data = self._blake2b(identifier.encode(errors="surrogatepass"), digest_size=8, key=self._key).digest()
         return int.from_bytes(data, "little", signed=True)
 

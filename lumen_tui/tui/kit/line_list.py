@@ -221,7 +221,11 @@ class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
         self._expand(self.two_lines)
         # A press that gives the focus is in the queue already, right behind it; what is sent from now on comes later.
         self._just_focused = True
-        self.call_later(setattr, self, "_just_focused", False)
+        self.call_later(self._focus_handled)
+
+    def _focus_handled(self) -> None:
+        """A method of its own: to count the parameters of `setattr` Textual would parse its signature, for 4 ms."""
+        self._just_focused = False
 
     def on_blur(self) -> None:
         self._expand(False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -73,6 +72,12 @@ def under_way(views: list[TaskView]) -> str:
 def over(view: TaskView) -> bool:
     """Return whether nothing more comes of a task by itself."""
     return view.status.ended or view.status is Status.LOST
+
+
+def _median(values: list[float]) -> float:
+    """As `statistics` has it, which takes 1 ms of the room's start to import."""
+    ordered = sorted(values)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def _name(artifact: Artifact) -> str:
@@ -188,7 +193,7 @@ class LoopRows:
         took = [packet.seconds for packet in self.snapshot.packets[-_SPARKS:]]
         if not took:
             return []
-        middle = f"median {times.span(median(took))}"
+        middle = f"median {times.span(_median(took))}"
         if self.look.spoken:
             return [(f"{times.span(min(took))} to {times.span(max(took))}, {middle}", self.look.ink.muted)]
         levels, most = self.look.shapes.levels, max([*took, 0.001])

@@ -25,6 +25,7 @@ from textual.geometry import Region, Size
 from textual.screen import ModalScreen, Screen
 from textual.style import Style
 from textual.widget import Widget
+from textual.widgets._toast import ToastRack
 
 if TYPE_CHECKING:
     from typing import Self
@@ -78,6 +79,10 @@ class OneFrame(_Screen):
         event.refresh_styles = False  # each widget took its styles when it was mounted, a moment ago
         _after(_PASSES, _held(self.app).close)
 
+    def _extend_compose(self, widgets: list[Widget]) -> None:
+        """Leave out the corner for notifications, which each screen would have: `make_room_for_toasts` does when
+        there are any."""
+
     def _screen_resized(self, size: Size) -> None:
         """Of two sizes on their way each would bring the other one about again, for ever: only the newest counts."""
         super()._screen_resized(self.app.size)
@@ -107,6 +112,12 @@ class OneFrame(_Screen):
         super()._compositor_refresh()
         if whole:
             self._exchange_repaint_regions()  # after a layout Textual would send the same again
+
+
+def make_room_for_toasts(app: App[Any]) -> None:
+    """Give the screen in front the corner in which notifications are shown, if there are any and it has none."""
+    if app._notifications and app.screen_stack and not app.screen.query_children(ToastRack):
+        app.screen.mount(ToastRack(id="textual-toastrack"), before=0)
 
 
 def paint_once(screen: OneFrame) -> None:

@@ -1,13 +1,15 @@
-"""Textual imported without what the room has no use for: 7 ms less of 311 until a key typed at the start is answered.
+"""Textual imported without what the room has no use for.
 
 The command palette brings twenty modules along, of trees, lists and selections; asyncio brings TLS, which the room does
-not speak.
+not speak; and what typing_extensions has for Textual is in `typing`.
 """
 
 from __future__ import annotations
 
-import sys
+import typing
 from types import ModuleType
+
+from lumen_tui.model.quick_imports import OnCall, standing_in
 
 
 class _StandIn(ModuleType):
@@ -19,16 +21,17 @@ class _StandIn(ModuleType):
         return type(name, (), {})
 
 
+_CALLED = ("difflib", "mimetypes", "rich.table", "urllib.parse")  # by what the first screens do not call
+
+
 def import_textual() -> None:
     """Import Textual's application; what was left out is imported as ever by whoever asks for it later."""
-    left_out = {name: _StandIn(name) for name in ("textual.command", "platformdirs")} | {"ssl": None}
-    mine = {name: module for name, module in left_out.items() if name not in sys.modules}
-    sys.modules.update(mine)  # type: ignore[arg-type]
-    try:
+    unused = {name: _StandIn(name) for name in ("textual.command", "platformdirs")}
+    with standing_in({**unused, "ssl": None, "typing_extensions": typing, **{name: OnCall(name) for name in _CALLED}}):
         from lumen_tui.tui.patches import class_making
 
         class_making.install()
-        import textual.app  # noqa: F401 - for those that come after
-    finally:
-        for name in mine:
-            del sys.modules[name]
+        import textual.app
+        import textual.drivers.linux_driver
+        import textual.widgets._button
+        import textual.widgets._input  # noqa: F401 - for those that come after

@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from lumen_robot import Robot
 from textual.app import App
 from textual.widget import Widget
+from textual.widgets._toast import ToastRack
 
 from lumen_tui.model.config import Config
 from lumen_tui.model.snapshot import Snapshot
@@ -221,6 +223,18 @@ async def test_a_key_that_moved_names_the_new_one(open_room: Any, busy_snapshot:
         await room.until(lambda: "f6 snooze" in room.text)
         await room.press("z")
         await room.until(lambda: [note.message for note in room.app._notifications] == ["snooze is f6 now"])
+
+
+async def test_a_note_is_shown_in_a_corner_that_is_made_for_it(frozen_room: Any, busy_snapshot: Snapshot) -> None:
+    app = frozen_room(msgspec.structs.replace(busy_snapshot, config=Config(keys={"needs_tomorrow": "f6"})))
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        robot = Robot(app, pilot)
+        await robot.press("!")
+        await robot.until(lambda: "f6 snooze" in robot.text and not app.screen.query(ToastRack))
+        await robot.press("z")
+        await robot.until(lambda: "snooze is f6 now" in robot.text)
+        await robot.press("escape")
+        await robot.until(lambda: app.screen is app.room and "snooze is f6 now" in robot.text)
 
 
 async def test_the_global_keys_leave_a_sheet_for_the_room(open_room: Any, busy_snapshot: Snapshot) -> None:
