@@ -6,7 +6,6 @@ in by the gate, and taken out by the pointer. Of what nothing here can show the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -15,6 +14,7 @@ from msgspec import Struct, structs
 
 from lumen_tui.model import ids
 from lumen_tui.model.digests import sha256
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import ALL_TOOLS, Limits, Role, ToolRule, rule_fault, rule_sentence
 from lumen_tui.model.search_weights import WEIGHT_BOUNDS, SearchWeights
 from lumen_tui.model.skills import name_fault
@@ -23,9 +23,9 @@ from lumen_tui.model.text import one_line
 MOST_CONTEXT = 2_000  # bytes that all edits of one role add to its prompt
 _MOST_TEXT, _MOST_FILE = 600, 6_000  # bytes of one edit: of a sentence, and of what is read on demand
 _ROOT = ""  # the version before the first promotion
-_HASH = re.compile(r"[0-9a-f]{64}")
+_HASH = lazy_re(r"[0-9a-f]{64}")
 SETTINGS = ("max_steps", "max_output_bytes", "timeout_seconds", "cpu_seconds", "memory_mb", "processes")
-_SCRIPT = re.compile(r"(?P<skill>[a-z0-9-]{1,64})/scripts/[A-Za-z0-9_-]{1,60}(?:\.[a-z]{1,6})?")
+_SCRIPT = lazy_re(r"(?P<skill>[a-z0-9-]{1,64})/scripts/[A-Za-z0-9_-]{1,60}(?:\.[a-z]{1,6})?")
 
 
 class EditKind(StrEnum):

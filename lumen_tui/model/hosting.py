@@ -6,13 +6,13 @@ name for what is wrong with it; a task that finds none waits, and never runs her
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.tasks import Spec, TaskView
 from lumen_tui.model.text import one_line
 
@@ -22,14 +22,14 @@ ROOM = 256 * 1024 * 1024  # bytes that must be free on the disk of a host for a 
 MOST_SKEW = 60.0  # seconds between the clock of a host and that of its engine
 MOST_RESOURCES, MOST_OF_ONE = 32, 100_000
 TIERS = ("bubblewrap", "landlock")  # sandboxes that hold while nobody is there to ask
-_RESOURCE = re.compile(r"([a-z][a-z0-9-]{0,31})(?:=([1-9][0-9]{0,5}))?").fullmatch
+_RESOURCE = lazy_re(r"([a-z][a-z0-9-]{0,31})(?:=([1-9][0-9]{0,5}))?")
 
 
 def resources_of(words: Iterable[str]) -> dict[str, int]:
     """Return how much of each resource words such as `gpu=2` name; `gpu` alone is one. ValueError."""
     found: dict[str, int] = {}
     for word in words:
-        match = _RESOURCE(word)
+        match = _RESOURCE.fullmatch(word)
         if match is None or int(match[2] or 1) > MOST_OF_ONE:
             raise ValueError(f"{one_line(word, 60)!r} is no resource: a name, such as gpu, or gpu=2 for two of them")
         found[match[1]] = int(match[2] or 1)

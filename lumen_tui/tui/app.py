@@ -38,7 +38,7 @@ from lumen_tui.tui.kit.line_list import moved_by
 from lumen_tui.tui.kit.verdict import VerdictKeys
 from lumen_tui.tui.moved_keys import keymap, slip_in
 from lumen_tui.tui.panes.base import subject_of
-from lumen_tui.tui.patches import changed_lines, one_frame, quick_calls
+from lumen_tui.tui.patches import changed_lines, one_frame, quick_calls, quick_styles
 from lumen_tui.tui.patches.painter import Painter
 from lumen_tui.tui.patches.terminal import NO_CELLS, AsciiTwins, Guard, Terminal
 from lumen_tui.tui.patches.type_ahead import TypeAhead
@@ -83,7 +83,13 @@ def _open_past(app: LumenApp) -> None:
     app.push_screen(PastRoom(app, Path(app.room.snapshot.root)))
 
 
-class LumenApp(TypeAhead, App[int], inherit_bindings=False):
+def _patch_textual() -> None:
+    for patch in (changed_lines, quick_calls, quick_styles):
+        patch.install()
+    one_frame.forget_closed_screens()
+
+
+class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False):
     """The room on a terminal. Exits with 0, or with 128 + the number of the signal that ended it."""
 
     CSS_PATH = theme.style_files()
@@ -112,9 +118,7 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         self._asked_for = (lean, lean or theme.without_colour())
         self.lean, self.mono = self._asked_for
         self.look = theme.NO_APPEARANCE
-        changed_lines.install()
-        quick_calls.install()
-        one_frame.forget_closed_screens()
+        _patch_textual()
         super().__init__(driver_class=Terminal, ansi_color=True if self.mono else None)
         self.host: Host = self  # as `host_of` finds it
         self.port = port
@@ -202,10 +206,6 @@ class LumenApp(TypeAhead, App[int], inherit_bindings=False):
         if self._verdict_keys.takes(key) or await super()._check_bindings(key, True):
             return True
         return not self.room.handlers.is_own(key) and moved_by(key, self.focused)
-
-    def _refresh_notifications(self) -> None:
-        one_frame.make_room_for_toasts(self)
-        super()._refresh_notifications()
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, and keep the screen for the first paint of the next room."""

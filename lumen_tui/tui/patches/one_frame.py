@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     _Screen = Screen[Any]
     _Modal = ModalScreen[Any]
+    _App = App[Any]
 else:
-    _Screen = _Modal = object
+    _Screen = _Modal = _App = object
 
 _GONE = 0.5  # seconds: by then a screen that was left is taken apart, and the keys behind it are answered
 
@@ -80,8 +81,7 @@ class OneFrame(_Screen):
         _after(_PASSES, _held(self.app).close)
 
     def _extend_compose(self, widgets: list[Widget]) -> None:
-        """Leave out the corner for notifications, which each screen would have: `make_room_for_toasts` does when
-        there are any."""
+        """Leave out the corner for notifications, which each screen would have from the start."""
 
     def _screen_resized(self, size: Size) -> None:
         """Of two sizes on their way each would bring the other one about again, for ever: only the newest counts."""
@@ -114,10 +114,13 @@ class OneFrame(_Screen):
             self._exchange_repaint_regions()  # after a layout Textual would send the same again
 
 
-def make_room_for_toasts(app: App[Any]) -> None:
-    """Give the screen in front the corner in which notifications are shown, if there are any and it has none."""
-    if app._notifications and app.screen_stack and not app.screen.query_children(ToastRack):
-        app.screen.mount(ToastRack(id="textual-toastrack"), before=0)
+class LateToasts(_App):
+    """For an application: a screen gets the corner in which notifications are shown with the first of them."""
+
+    def _refresh_notifications(self) -> None:
+        if self._notifications and self.screen_stack and not self.screen.query_children(ToastRack):
+            self.screen.mount(ToastRack(id="textual-toastrack"), before=0)
+        super()._refresh_notifications()
 
 
 def paint_once(screen: OneFrame) -> None:

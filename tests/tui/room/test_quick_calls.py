@@ -39,6 +39,6 @@ CALLBACKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("callback", CALLBACKS, ids=repr)
+@pytest.mark.parametrize("callback", CALLBACKS, ids=range(len(CALLBACKS)))
 def test_a_callback_has_as_many_parameters_as_its_signature(callback: Callable[..., Any]) -> None:
     assert count_parameters(callback) == len(signature(callback).parameters)

@@ -28,8 +28,9 @@ class Window:
         termios.tcsetwinsize(self.ends[1], (rows, columns))
         signal.raise_signal(signal.SIGWINCH)
 
-    def read(self, _default: tuple[int, int]) -> os.terminal_size:
-        size = os.get_terminal_size(self.ends[1])
+    def read(self, _output: int) -> os.terminal_size:
+        rows, columns = termios.tcgetwinsize(self.ends[1])
+        size = os.terminal_size((columns, rows))
         if self.next and (changed := self.next.pop()) is not None:
             self.resize(*changed)
         return size
@@ -42,7 +43,9 @@ def window(monkeypatch: pytest.MonkeyPatch) -> Iterator[Window]:
     with ExitStack() as files:
         for name, mode in (("__stdin__", "r"), ("__stdout__", "w")):
             monkeypatch.setattr(sys, name, files.enter_context(open(made.ends[1], mode, closefd=False)))
-        monkeypatch.setattr("lumen_tui.tui.patches.terminal.shutil.get_terminal_size", made.read)
+        for name in ("COLUMNS", "LINES"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("lumen_tui.tui.patches.terminal.os.get_terminal_size", made.read)
         yield made
     for number, handler in handlers.items():
         signal.signal(number, handler)
