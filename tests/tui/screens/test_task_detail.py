@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from lumen_robot import until
 
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.model import times
+from lumen_tui.model.acceptance import Acceptance, Verdict
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
@@ -21,8 +23,8 @@ from lumen_tui.tui.screens.task_transcript import entries
 NOW = 1_790_000_000.0
 
 
-def asked(port: RemotePort, objective: str = "What are the 5 largest files?") -> str:
-    return port.submit(NewTask(objective=objective, constraints=("Read only",))).target
+def asked(port: RemotePort, objective: str = "What are the 5 largest files?", **more: Any) -> str:
+    return port.submit(NewTask(objective=objective, constraints=("Read only",), **more)).target
 
 
 def worked(port: RemotePort, task_id: str, events: list[TaskEvent], result: str, *, reason: str = "") -> None:
@@ -111,9 +113,14 @@ async def test_a_task_that_is_not_there_is_said(room, port):
 @pytest.mark.threat("S2", "clicks on markup, widgets and words that look like it")
 @pytest.mark.parametrize("length", [1, 3000])
 async def test_hostile_text_is_text_in_facts_tail_and_result(room, port, hostile, length):
-    task_id = asked(port, f"{hostile} largest")
+    task_id = asked(port, f"{hostile} largest", accept=("command: make test",))
     result = f"# {hostile}\n\n```[/]\n{hostile}\n```\n\n[x](javascript:app.quit) {hostile} end\n\n" * length
     worked(port, task_id, [TaskEvent(times.iso(NOW), "text", hostile, hostile)], result, reason=hostile)
+    unchecked = Acceptance(Verdict.CLAIMED, why=f"not checked: {hostile}")
+    put(
+        Layout(port.root).task(task_id) / "exit.json",
+        Exit(task_id, "failed", times.iso(NOW), reason=hostile, acceptance=unchecked),
+    )
     async with room(TaskDetailScreen(port, task_id, NOW)) as (app, pilot):
         await until(pilot, lambda: app.shown.count("[@click=app.quit]") > 3)
         app.harmless()
