@@ -123,10 +123,8 @@ def _engine(options: Options) -> int:
     from lumen_tui.model.quick_imports import import_basics
 
     import_basics()
-    from lumen_tui.headless.runs import run_engine
+    from lumen_tui.headless.engine_only import run_engine
 
-    gc.freeze()
-    gc.enable()
     return run_engine(_state(options), beats=1 if options.once else options.beats, log_format=options.log_format)
 
 

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import os
-import random
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lumen_tui import STATE_SCHEMA
-from lumen_tui.actions import checkpoints
-from lumen_tui.actions.outcome import ActionError
-from lumen_tui.engine.command_inbox import CommandInbox, PendingRequests
 from lumen_tui.engine.events import NO_ENGINE, UPGRADING, BeatLog, EventLog, HeartbeatFile, Listener, LoopTurn
-from lumen_tui.engine.mail.places import MailPlaces
-from lumen_tui.engine.monitors import ApprovalMonitor, Budgets, HookNews, JournalMonitor, RoleExpiry
-from lumen_tui.engine.settings import SandboxMonitor, Settings, sentence_on
-from lumen_tui.engine.supervisor.pauses import KillSwitch, PauseControl
-from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
-from lumen_tui.model import agent, times
+from lumen_tui.engine.settings import Settings
+from lumen_tui.model import times
 from lumen_tui.model.config import Config
-from lumen_tui.providers.choose import provider_name
+from lumen_tui.model.quick_imports import import_asyncio
 from lumen_tui.storage import files, integrity, schema
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.layout import Layout, distrust
 from lumen_tui.storage.lease import Lease, read_lease, take_lease
-from lumen_tui.storage.repair import Sweeper
 from lumen_tui.storage.store import Store
+
+if TYPE_CHECKING:
+    from lumen_tui.engine.beats import BeatReport
+    from lumen_tui.engine.command_inbox import PendingRequests
+    from lumen_tui.engine.monitors import Budgets
+    from lumen_tui.engine.supervisor.supervisor import SupervisionResult, TaskSupervisor
 
 _LEAST = 0.05  # seconds between two beats
 
@@ -38,26 +35,6 @@ class StateGone(Exception):
     """The state folder is not the one the engine started on; nothing is written any more."""
 
 
-@dataclass
-class BeatReport:
-    """What one beat did."""
-
-    beat: int
-    reason: str
-    supervised: SupervisionResult = field(default_factory=SupervisionResult)
-    requests: PendingRequests = field(default_factory=PendingRequests)
-    loop: int = 0  # the number of the loop that ran, 0 where none did
-    skipped: str = ""  # why there was no loop
-
-    @property
-    def idle(self) -> bool:
-        """Whether there was nothing to do."""
-        supervised = self.supervised
-        return not (
-            supervised.started or supervised.collected or supervised.lost or self.loop or self.requests.carried_out
-        )
-
-
 class Engine:
     """Drives one state folder. `open` takes the lease and recovers; `beat` and `poll` do the work."""
 
@@ -66,13 +43,8 @@ class Engine:
         supervisor: TaskSupervisor, budgets: Budgets, clock: Clock, now: float, *, loops: bool, chat: bool,
     ) -> None:  # fmt: skip
         """Use what `open` has made. What loops and learns is imported here: its 70 ms hold up no worker."""
-        from lumen_tui.engine.chat import ChatTurns
-        from lumen_tui.engine.evolution.learning import Learning
-        from lumen_tui.engine.freshness import Freshness
-        from lumen_tui.engine.loops.loops import Arrivals, MainLoop
-        from lumen_tui.engine.mouths.mouths import Mouths
-        from lumen_tui.engine.queue_journal import QueueJournal
-        from lumen_tui.engine.schedules.scheduler import Scheduler
+        import_asyncio()
+        from lumen_tui.engine import parts
 
         layout = store.layout
         self.store = store
@@ -85,27 +57,27 @@ class Engine:
         self.trouble, self.announced = "", ("", "")  # why the last beat or poll was cut off; see `idle_phase`
         self.next_due = now
         self.beat_log = BeatLog(log)
-        self.sandbox = SandboxMonitor(layout)
-        self.pauses = PauseControl(layout, log, supervisor.index)
-        self.commands = CommandInbox(store, log, supervisor, self.pauses)
-        self.switch = KillSwitch(store, log, clock.running)
-        self.approvals = ApprovalMonitor(layout, log, supervisor.index.find)
-        self.role_expiry = RoleExpiry(store, log)
-        self.freshness = Freshness(store, log)
-        self.loop = MainLoop(store, log, supervisor, today=budgets.today)
-        self.arrivals = Arrivals(layout, self.loop)
-        self.chat = ChatTurns(store, log, supervisor) if chat else None
-        self.learning = Learning(layout, log)
-        self.queue = QueueJournal(layout, clock)
-        self.mouths = Mouths(layout, clock, log)
-        self.mail = MailPlaces(store, clock, log)
-        self.schedules = Scheduler(store, log, supervisor.dispatcher.watch_fd)
+        self.sandbox = parts.SandboxMonitor(layout)
+        self.pauses = parts.PauseControl(layout, log, supervisor.index)
+        self.commands = parts.CommandInbox(store, log, supervisor, self.pauses)
+        self.switch = parts.KillSwitch(store, log, clock.running)
+        self.approvals = parts.ApprovalMonitor(layout, log, supervisor.index.find)
+        self.role_expiry = parts.RoleExpiry(store, log)
+        self.freshness = parts.Freshness(store, log)
+        self.loop = parts.MainLoop(store, log, supervisor, today=budgets.today)
+        self.arrivals = parts.Arrivals(layout, self.loop)
+        self.chat = parts.ChatTurns(store, log, supervisor) if chat else None
+        self.learning = parts.Learning(layout, log)
+        self.queue = parts.QueueJournal(layout, clock)
+        self.mouths = parts.Mouths(layout, clock, log)
+        self.mail = parts.MailPlaces(store, clock, log)
+        self.schedules = parts.Scheduler(store, log, supervisor.dispatcher.watch_fd)
         self._lease: Lease | None = lease
         self._loops = loops
         self._folder = os.stat(layout.root).st_ino
-        self._hook_news = HookNews(store, log, now)
-        self._sweeper = Sweeper(layout)
-        self._journals = JournalMonitor(layout, log)
+        self._hook_news = parts.HookNews(store, log, now)
+        self._sweeper = parts.Sweeper(layout)
+        self._journals = parts.JournalMonitor(layout, log)
 
     @classmethod
     def open(
@@ -134,22 +106,17 @@ class Engine:
         settings, heartbeat = Settings(layout), HeartbeatFile(layout, lease.info, clock, now)
         heartbeat.write("starting", now, settings.config)
         log.add("engine_started", f"pid {os.getpid()}, epoch {lease.info.epoch}", now)
+        # Behind the lease: nobody else drives meanwhile, and whoever waits for an engine sees that there is one.
+        from lumen_tui.engine.monitors import Budgets
+        from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
+
         budgets = Budgets(store, log)
         supervisor = TaskSupervisor(store, log, epoch=lease.info.epoch, refusal=budgets.refusal, clock=clock)
         adopted = supervisor.recover(now)
         engine = cls(
-            store,
-            log,
-            lease,
-            settings,
-            heartbeat,
-            supervisor,
-            budgets,
-            clock,
-            now,
-            loops=loops,
-            chat=loops if chat is None else chat,
-        )
+            store, log, lease, settings, heartbeat, supervisor, budgets, clock, now,
+            loops=loops, chat=loops if chat is None else chat,
+        )  # fmt: skip
         engine._recover(adopted, now)
         return engine
 
@@ -208,6 +175,8 @@ class Engine:
 
     def poll(self, now: float) -> tuple[PendingRequests, SupervisionResult]:
         """Carry out commands and see to tasks: the part of a beat that cannot wait for the next one."""
+        from lumen_tui.providers.choose import provider_name
+
         self.check_folder()
         self.settings.refresh(self.log, now)
         provider = provider_name(self.config.models, os.environ)
@@ -242,6 +211,8 @@ class Engine:
 
         It begins what goes on beside it, and so is called in a running event loop.
         """
+        from lumen_tui.engine.beats import BeatReport
+
         self.heartbeat.beats += 1
         self._write_heartbeat("beating", now)
         self.notice_jump(now)
@@ -272,6 +243,8 @@ class Engine:
 
     def _why_no_turn(self) -> str:
         """Return what keeps the main agent from answering in the chat; empty if nothing does."""
+        from lumen_tui.model import agent
+
         roles = self.pauses.parts.roles
         for hold in (self.switch.kill, self.pauses.paused(), roles.get(agent.ROLE)):
             if hold is not None:
@@ -308,6 +281,9 @@ class Engine:
 
     def _save_checkpoints(self, now: float) -> None:
         """Save a checkpoint of every open session that has had none for its interval."""
+        from lumen_tui.actions import checkpoints
+        from lumen_tui.actions.outcome import ActionError
+
         try:
             saved = checkpoints.save_due(self.store, self.config.memory, now=now)
         except ActionError as error:
@@ -321,6 +297,8 @@ class Engine:
 
         Where what ended waits for what may end with it, it is due when that wait is over at the latest.
         """
+        import random  # behind the lease
+
         settings = self.config.heartbeat
         spread = settings.jitter * (2 * random.random() - 1)  # noqa: S311 - spreads load, guards nothing
         due = now + (settings.settle_seconds if soon else settings.every_minutes * 60 * (1 + spread))
@@ -329,6 +307,8 @@ class Engine:
 
     def sleep(self, now: float, until: float) -> None:
         """Record that the engine waits, and for how long."""
+        from lumen_tui.engine.sandbox_tier import sentence_on
+
         self.next_due = until
         if choice := self.sandbox.refresh(self.config.sandbox, self.clock.running()):
             self.log.add("sandbox", sentence_on(choice), now, tier=choice.tier)

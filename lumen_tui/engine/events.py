@@ -13,7 +13,6 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent, Heartbeat
 from lumen_tui.model.times import iso
-from lumen_tui.providers.choose import provider_name
 from lumen_tui.storage import backwards, files, process, seals
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
@@ -163,6 +162,8 @@ class HeartbeatFile:
         self, phase: str, now: float, config: Config, *, sandbox: str = "", next_at: float = 0.0, note: str = ""
     ) -> None:
         """Write the phase that begins now, and when the next beat is due."""
+        from lumen_tui.providers.choose import provider_name  # behind the lease
+
         record = Heartbeat(
             beat=self.beats,
             phase=phase,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lumen_tui.model.health import HealthReport, judge
-from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.liveness import EngineLife
+from lumen_tui.model.snapshot import Snapshot
 
 
 def health_report(snapshot: Snapshot) -> HealthReport:

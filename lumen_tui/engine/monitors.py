@@ -19,8 +19,7 @@ from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
 from lumen_tui.model.records import Signal
 from lumen_tui.model.requests.roles import FireRole
-from lumen_tui.model.snapshot import SpendView
-from lumen_tui.model.spendbook import NOTICE, LedgerEntry
+from lumen_tui.model.spendbook import NOTICE, LedgerEntry, SpendView
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files

@@ -6,7 +6,10 @@ import contextlib
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
+from lumen_tui.engine import first_reading
+from lumen_tui.engine.first_reading import FirstReading
 from lumen_tui.model.attention import Queue
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.transition_rules import ages_of, due, item_of, next_due
@@ -33,12 +36,17 @@ class QueueJournal:
         self._operator = origin.operator_name(os.environ)
         self._reader = SnapshotReader(layout.root, self._operator, queue_only=True)
         self._reader.clocks = clocks_of(clock)
+        self._begun = False
+        self._first: FirstReading | None = None  # while a child reads for us
         self._mark: object = None
         self._next = 0.0  # when time alone may make a transition
         self.waiting: tuple[OpenItem, ...] = ()  # what is on the queue, with its transitions, as of the last look
 
     def close(self) -> None:
         """Close every journal."""
+        if self._first is not None:
+            self._first.end()
+            self._first = None
         self._reader.close()
 
     def due(self, now: float) -> bool:
@@ -69,11 +77,33 @@ class QueueJournal:
 
     def _load(self, now: float) -> bool:
         """Take in what changed, a piece at a time; return whether all is read."""
+        if self._is_read_for_us():
+            return False
         begun = time.monotonic()
         while self._reader.refresh(now):
             if time.monotonic() - begun > _PIECE:
                 return False
         return True
+
+    def _is_read_for_us(self) -> bool:
+        """Return whether a child makes the first reading of a large folder; it is started where one is to be made."""
+        if not self._begun:
+            self._begun = True
+            if self._unread() >= first_reading.LEAST:
+                with contextlib.suppress(OSError):  # no process to be had: it is read here
+                    self._first = FirstReading(self._layout, self._operator)
+        if self._first is None:
+            return False
+        if self._first.running():
+            return True
+        self._first = None
+        return False
+
+    def _unread(self) -> int:
+        """Return how many bytes of the large journals nobody has read into an index yet."""
+        reader, layout = self._reader, self._layout
+        large = ((reader.signals.kept, layout.signals), (reader.nodes.kept, layout.memory))
+        return sum(_size(journal) for kept, journal in large if not kept.path.exists())
 
     def _missing(self, history: QueueHistory, lacking: Sequence[Transition], queue: Queue) -> list[Transition]:
         """Return what the journal lacks, with who or what ended it where something left the queue."""
@@ -89,3 +119,10 @@ class QueueJournal:
             transitions.shorten(self._layout, needed)
             receipts.shorten(self._layout, needed, now)
             answers.shorten(self._layout, now)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -9,7 +9,8 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lumen_tui.engine.engine import BeatReport, Engine, StateGone
+from lumen_tui.engine.beats import BeatReport
+from lumen_tui.engine.engine import Engine, StateGone
 from lumen_tui.engine.events import SLEPT, STOOD_STILL
 from lumen_tui.engine.service_manager import ServiceManager
 from lumen_tui.model.text import one_line

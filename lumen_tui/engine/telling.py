@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
+from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.notifying import Message, Receipts, Telling, telling
 from lumen_tui.model.schedules import ScheduleError
-from lumen_tui.model.snapshot import EngineLife, Need, Snapshot
+from lumen_tui.model.snapshot import Need, Snapshot
 from lumen_tui.model.transition_rules import ages_of, due, item_of
 from lumen_tui.model.transitions import OpenItem, QueueHistory, Transition, TransitionKind
 from lumen_tui.storage.layout import Layout

@@ -8,7 +8,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from lumen_tui.model import agent, times
-from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.liveness import EngineLife
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import WAITING_ON_YOU, live_ones
 from lumen_tui.model.text import one_line
 

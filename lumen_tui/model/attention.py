@@ -13,13 +13,15 @@ from lumen_tui.model.approvals import Approval, Overdue
 from lumen_tui.model.changelist import OpenList
 from lumen_tui.model.evolution import EvolutionView
 from lumen_tui.model.freshness import FactState
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import LoopState
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import Missing
 from lumen_tui.model.records import DiscoveryRow, Signal, Untriaged
 from lumen_tui.model.relay import Submission
-from lumen_tui.model.snapshot import Attention, EngineLife, EngineView, Need, SpendView
+from lumen_tui.model.snapshot import Attention, Need
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
 

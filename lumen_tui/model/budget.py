@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from lumen_tui.model import times
 from lumen_tui.model.agent import ROLE as MAIN_ROLE
 from lumen_tui.model.config import CLOSED_TOKENS, BudgetConfig, RoleBudget
-from lumen_tui.model.snapshot import SpendView
-from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, LedgerEntry
+from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, LedgerEntry, SpendView
 from lumen_tui.model.tasks import Budget, Usage
 from lumen_tui.model.text import one_line
 

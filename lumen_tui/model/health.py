@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.liveness import EngineLife
+from lumen_tui.model.snapshot import Snapshot
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 _ORDER = (PASS, WARN, FAIL)

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from msgspec import Struct
 
 from lumen_tui.model import times
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import EngineLife, EngineView
 from lumen_tui.model.tasks import Status, TaskEvent
 
 GRACE = 30.0  # seconds past its time before a beat counts as late
 PHASE_LIMIT = 60.0  # seconds after which an engine that still beats counts as hung
+
+
+class EngineLife(StrEnum):
+    """What evidence says about the engine."""
+
+    NONE = "none"  # nobody holds the lock
+    ALIVE = "alive"
+    LATE = "late"  # holds the lock, but its next beat is overdue
+    HUNG = "hung"  # holds the lock, late, and stuck in a phase or stopped
+
+
+class EngineView(Struct, frozen=True):
+    """The engine from outside: the lock is the evidence, the heartbeat the information."""
+
+    life: EngineLife = EngineLife.NONE
+    heartbeat: Heartbeat | None = None
+    why: str = ""  # a plain sentence where life is not ALIVE
 
 
 class Clocks(Struct, frozen=True):

@@ -61,3 +61,11 @@ def import_basics() -> None:
         import pathlib  # noqa: F401 - for those that come after
 
         import msgspec  # noqa: F401
+
+
+def import_asyncio() -> None:
+    """Import asyncio without TLS, which an engine speaks in threads alone: 5 ms less, and 4 MiB of OpenSSL."""
+    if "asyncio" in sys.modules:
+        return
+    with standing_in({"ssl": None}):
+        import asyncio  # noqa: F401 - for those that come after

@@ -12,7 +12,8 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
 from lumen_tui.model.freshness import FactsView
-from lumen_tui.model.loop import Heartbeat, LoopState, Packet
+from lumen_tui.model.liveness import EngineView
+from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.operators import OperatorsView
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import HookView
@@ -20,6 +21,7 @@ from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import DiscoveryRow, SignalRow
 from lumen_tui.model.roles import Role
 from lumen_tui.model.schedule_runs import Upcoming
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.themes import OwnTheme
 from lumen_tui.model.transitions import OpenItem
@@ -69,57 +71,11 @@ class Attention(Struct, frozen=True):
         return f"{self.need}:{self.target}" + (f":{self.text}" if self.need is Need.PROBLEM else "")
 
 
-class EngineLife(StrEnum):
-    """What evidence says about the engine."""
-
-    NONE = "none"  # nobody holds the lock
-    ALIVE = "alive"
-    LATE = "late"  # holds the lock, but its next beat is overdue
-    HUNG = "hung"  # holds the lock, late, and stuck in a phase or stopped
-
-
-class EngineView(Struct, frozen=True):
-    """The engine from outside: the lock is the evidence, the heartbeat the information."""
-
-    life: EngineLife = EngineLife.NONE
-    heartbeat: Heartbeat | None = None
-    why: str = ""  # a plain sentence where life is not ALIVE
-
-
 class WakeState(Struct, frozen=True):
     """wake-state.md with its own age (`written` in seconds since 1970, 0 where there is none)."""
 
     text: str = ""
     written: float = 0.0
-
-
-class SpendView(Struct, frozen=True):
-    """What today cost (the budget's day), against its caps, which include what a person added for today."""
-
-    usd: float = 0.0
-    usd_cap: float = 0.0
-    tokens: int = 0
-    tokens_cap: int = 0
-    seconds: float = 0.0
-    seconds_cap: float = 0.0
-    unknown_usd: float = 0.0  # of what is spent: calls that nobody reported the cost of, counted in full
-    unknown_tokens: int = 0
-    held_usd: float = 0.0  # set aside for calls that are being made
-    held_tokens: int = 0
-    day: str = ""
-    reached_at: float = 0.0  # when the first cap is reached at the pace of the last hour; 0 for not today
-    waiting: int = 0  # workers that found no room
-    warned: str = ""  # the caps that are nearly reached, in words
-    full: str = ""  # why nothing new starts, whatever its role: what is left of the day's cap, in words
-    full_roles: dict[str, str] = {}  # why nothing new of a role starts, by its name: the others go on
-    slots: tuple[float, ...] = ()  # spent in each five minutes of the last five hours, the oldest first
-    slots_usd: bool = False  # whether that is dollars; else tokens
-    closed: bool = False  # the caps cannot be read, so that nothing may be spent; `tokens_cap` says nothing then
-
-    @property
-    def reached(self) -> tuple[str, ...]:
-        """The caps that hold something back, in words: the day's, which holds back all, or those of roles."""
-        return (self.full,) if self.full else tuple(self.full_roles.values())
 
 
 class Revisions(Struct, frozen=True):

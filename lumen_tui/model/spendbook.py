@@ -279,3 +279,32 @@ _KINDS: dict[str, Callable[[Book, LedgerEntry], None]] = {
     HOLD: _hold, SENT: _send, SETTLE: _settle, RELEASE: _settle, LOST: _lose, SPENT: _spend, WAIT: _wait, GONE: _gone,
     GRANT: _grant, REVOKE: _revoke, NOTICE: _notice,
 }  # fmt: skip
+
+
+class SpendView(Struct, frozen=True):
+    """What today cost (the budget's day), against its caps, which include what a person added for today."""
+
+    usd: float = 0.0
+    usd_cap: float = 0.0
+    tokens: int = 0
+    tokens_cap: int = 0
+    seconds: float = 0.0
+    seconds_cap: float = 0.0
+    unknown_usd: float = 0.0  # of what is spent: calls that nobody reported the cost of, counted in full
+    unknown_tokens: int = 0
+    held_usd: float = 0.0  # set aside for calls that are being made
+    held_tokens: int = 0
+    day: str = ""
+    reached_at: float = 0.0  # when the first cap is reached at the pace of the last hour; 0 for not today
+    waiting: int = 0  # workers that found no room
+    warned: str = ""  # the caps that are nearly reached, in words
+    full: str = ""  # why nothing new starts, whatever its role: what is left of the day's cap, in words
+    full_roles: dict[str, str] = {}  # why nothing new of a role starts, by its name: the others go on
+    slots: tuple[float, ...] = ()  # spent in each five minutes of the last five hours, the oldest first
+    slots_usd: bool = False  # whether that is dollars; else tokens
+    closed: bool = False  # the caps cannot be read, so that nothing may be spent; `tokens_cap` says nothing then
+
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """The caps that hold something back, in words: the day's, which holds back all, or those of roles."""
+        return (self.full,) if self.full else tuple(self.full_roles.values())

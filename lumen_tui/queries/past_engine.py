@@ -11,9 +11,9 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Heartbeat, Packet, Pause, Pauses
 from lumen_tui.model.records import Action, Stage
-from lumen_tui.model.snapshot import EngineLife, EngineView
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.dated_lines import DatedLines

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from lumen_tui.model import agent, budget
 from lumen_tui.model.config import Config
 from lumen_tui.model.hosting import NO_HOSTS, HostBook, with_load
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.queueing import QueueConditions, in_lanes
 from lumen_tui.model.roles import Role
-from lumen_tui.model.snapshot import EngineLife, EngineView
 from lumen_tui.model.spendbook import Book
 from lumen_tui.model.spendreport import SpendReport, report
 from lumen_tui.model.tasks import TaskView

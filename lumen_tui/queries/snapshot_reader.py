@@ -11,13 +11,15 @@ from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
+from lumen_tui.model.liveness import EngineView
 from lumen_tui.model.loop import Heartbeat, LoopState
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.records import Untriaged
 from lumen_tui.model.roles import Role, unreached
-from lumen_tui.model.snapshot import DemoMark, EngineView, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.snapshot import DemoMark, Revisions, Snapshot, WakeState
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import ALIVE, TaskView
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.queries import learnt

@@ -17,6 +17,8 @@ class BadFile(ValueError):
 
 def parse_toml(text: str, first_line: int = 1) -> dict[str, object]:
     """Parse a TOML table. Raise BadFile with the line, counted from `first_line`."""
+    if _says_nothing(text):
+        return {}
     import tomllib  # most commands read no such file
 
     try:
@@ -25,6 +27,11 @@ def parse_toml(text: str, first_line: int = 1) -> dict[str, object]:
         position = re.search(r"at line (\d+)", str(error))
         line = int(position.group(1)) + first_line - 1 if position else first_line + text.count("\n")
         raise BadFile(_plain(re.sub(r" \(at .*\)$", "", str(error))), line) from error
+
+
+def _says_nothing(text: str) -> bool:
+    """Return whether there are comments alone, as in settings of which none was changed."""
+    return all(not line or (line[0] == "#" and line.isprintable()) for line in text.split("\n"))
 
 
 _ADVICE = {

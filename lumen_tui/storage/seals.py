@@ -8,12 +8,12 @@ What the chain proves and what not is in docs/security.md.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 
 import msgspec
 
+from lumen_tui.model import digests
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.seals import Seal, SealedContent, SealedJournal, SealedPart, SealedState, SealKind
 from lumen_tui.model.times import iso
@@ -23,6 +23,7 @@ from lumen_tui.storage.clock import SystemClock
 NAME = "seals.jsonl"
 EARLIER = "seals.1.jsonl"  # the page of the chain before
 _PART = 256 * 1024  # bytes of one hash: how closely a change of a new content is located
+_MUCH = 64 * 1024  # bytes from which OpenSSL is worth its loading
 _PARTS = 300  # in one line, which has to stay below files.MAX_LINE
 _DEEP = 3  # folders between a state folder and a journal, at most
 _TAIL = 2 * files.MAX_LINE
@@ -47,8 +48,8 @@ class SealFault(msgspec.Struct, frozen=True):
 
 
 def sha256(data: bytes) -> str:
-    """Return the hash in the form that seals have."""
-    return hashlib.sha256(data).hexdigest()
+    """Return the hash in the form that seals have; OpenSSL is loaded where there is as much as it is quicker for."""
+    return digests.sha256(data) if len(data) < _MUCH else digests.openssl_sha256(data).hexdigest()
 
 
 def append(root: files.StrPath, make: Make) -> Drafts:

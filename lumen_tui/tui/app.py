@@ -23,9 +23,10 @@ from textual.screen import Screen
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.port import Port
+from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.engine import Redo, Undo
-from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.themes import LUMEN, PLAIN
 from lumen_tui.storage import integrity
 from lumen_tui.tui import first_paint, theme

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lumen_tui.model.health import FAIL, PASS, WARN, judge
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 
 
 def snapshot(life: EngineLife, phase: str = "asleep", note: str = "", **fields: object) -> Snapshot:

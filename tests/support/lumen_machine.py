@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import lumen_sweeps
 import pytest
 
-from lumen_tui.engine.settings import sentence_on
+from lumen_tui.engine.sandbox_tier import sentence_on
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.tools.sandbox import tiers
 

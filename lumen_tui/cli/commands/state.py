@@ -18,7 +18,8 @@ from lumen_tui.model.budget import dollars
 from lumen_tui.model.ids import KINDS
 from lumen_tui.model.loop import EngineEvent, event_line
 from lumen_tui.model.requests.engine import Redo, Undo
-from lumen_tui.model.snapshot import Attention, Need, Snapshot, SpendView
+from lumen_tui.model.snapshot import Attention, Need, Snapshot
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import tally, tally_words
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.documents import held_back, open_tasks, status_document
@@ -256,7 +257,7 @@ def _health(report: DoctorReport, fixed: bool) -> str:
 
 def examined_sandbox(session: Session, *, now: bool) -> tuple[str, str, tuple[TierTest, ...]]:
     """Return the sandbox tier in force, a sentence on it, and its tests."""
-    from lumen_tui.engine.settings import examined
+    from lumen_tui.engine.sandbox_tier import examined
 
     return examined(session.layout, now=now)
 

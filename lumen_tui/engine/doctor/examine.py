@@ -16,12 +16,11 @@ from lumen_tui.engine.doctor import disk, history
 from lumen_tui.engine.doctor.disk import NOTE, PROBLEM, DoctorFinding, DoctorReport
 from lumen_tui.model import renamed
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.liveness import derive_engine
+from lumen_tui.model.liveness import EngineLife, derive_engine
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.records import Action, Change, Relationship, Stage
 from lumen_tui.model.roles import unreached
-from lumen_tui.model.snapshot import EngineLife
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkSession

@@ -37,7 +37,7 @@ from lumen_tui.model.loop import Artifact, LoopState, Packet, TokenBudget
 from lumen_tui.model.packets import bound_by
 from lumen_tui.model.records import Receipt, Signal
 from lumen_tui.model.schedules import SLEEP, SLEEP_NAME, Schedule, ScheduleSource
-from lumen_tui.model.snapshot import SpendView
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Spec, Status
 from lumen_tui.model.text import one_line
 from lumen_tui.queries.snapshot_reader import SnapshotReader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hmac
 import os
 import threading
 from pathlib import Path
@@ -145,4 +144,6 @@ def signature(secret: str, number: str, moment: str, body: bytes) -> str:
         except ValueError as error:
             raise NotSent("notify.webhook.secret: what follows whsec_ is no base64", final=True) from error
     signed = b".".join((number.encode(), moment.encode(), body))
+    import hmac  # with OpenSSL 4 ms, which only a webhook pays
+
     return f"v1,{base64.b64encode(hmac.digest(key, signed, 'sha256')).decode()}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 
 import msgspec
@@ -69,6 +68,8 @@ class AnswerBook:
     def offered(self, token: str) -> AnswerLine | None:
         """Return what a token was offered for; None where nothing is known of it."""
         digest = sha256(token.encode("utf-8", "replace"))
+        import secrets  # with OpenSSL 4 ms, which only those pay that are answered from elsewhere
+
         return next((line for known, line in self._offers.items() if secrets.compare_digest(known, digest)), None)
 
     def state(self, offer: AnswerLine) -> str:

@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lumen_tui.model.attention import CHANGES, PROPOSALS, can_wait, for_an_hour, put_off
+from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.snapshot import Attention, EngineLife, Need
+from lumen_tui.model.snapshot import Attention, Need
 from lumen_tui.model.tasks import live_ones
 from lumen_tui.tui import words
 from lumen_tui.tui.handlers.base import Handler

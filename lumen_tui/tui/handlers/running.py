@@ -12,9 +12,10 @@ from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.launch import start_engine
 from lumen_tui.model import agent
 from lumen_tui.model.ids import short
+from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.requests.engine import PauseAgent, Redo, RequestBeat, ResumeAgent, StopEngine, Undo
 from lumen_tui.model.requests.tasks import EditTask, NewTask
-from lumen_tui.model.snapshot import EngineLife, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.storage.files import StoreError
 from lumen_tui.tui import words

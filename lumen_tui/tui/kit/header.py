@@ -13,8 +13,10 @@ from rich.style import Style
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, AgentStatus, agent_status
 from lumen_tui.model.budget import dollars
+from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import EngineLife, Need, Snapshot, SpendView
+from lumen_tui.model.snapshot import Need, Snapshot
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words

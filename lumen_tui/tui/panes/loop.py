@@ -13,7 +13,8 @@ from textual.binding import BindingType
 from lumen_tui.model import agent, ids, times
 from lumen_tui.model import packets as packet_words
 from lumen_tui.model.loop import Artifact, LoopState, Packet
-from lumen_tui.model.snapshot import Revisions, Snapshot, SpendView
+from lumen_tui.model.snapshot import Revisions, Snapshot
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Status, TaskView, tally, tally_words
 from lumen_tui.model.text import humanize, one_line
 from lumen_tui.tui import words

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.requests.attention import RestoreItems
 from lumen_tui.model.requests.base import Request
-from lumen_tui.model.snapshot import Attention, EngineLife, Need, Snapshot
+from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.tui import words
 from lumen_tui.tui.host import appearance_of, show_why
 from lumen_tui.tui.kit.keys import KeysLine, key_of

@@ -13,7 +13,8 @@ from lumen_folder import StateFolder
 from lumen_until import AwaitedInLoop
 from lumen_zygote import LentZygote, lent
 
-from lumen_tui.engine.engine import BeatReport, Engine
+from lumen_tui.engine.beats import BeatReport
+from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.events import recent_events
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.loop import LoopState, Packet

@@ -8,8 +8,10 @@ from typing import Any
 from lumen_rows import each_row
 
 from lumen_tui.model.agentstate import AgentState, agent_status
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Health, Heartbeat, LoopState
-from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot, SpendView
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.times import iso
 

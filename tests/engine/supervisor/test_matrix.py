@@ -11,8 +11,9 @@ import pytest
 from lumen_until import until
 
 from lumen_tui.engine.events import recent_events
+from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import EngineLife, Need
+from lumen_tui.model.snapshot import Need
 from lumen_tui.model.tasks import Status, TaskEvent
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, locks, process

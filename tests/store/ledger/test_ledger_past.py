@@ -9,8 +9,7 @@ import pytest
 
 from lumen_tui.model import budget, times
 from lumen_tui.model.config import BudgetConfig, RoleBudget
-from lumen_tui.model.snapshot import SpendView
-from lumen_tui.model.spendbook import GONE, GRANT, HOLD, LOST, RELEASE, SETTLE, SPENT, WAIT, LedgerEntry
+from lumen_tui.model.spendbook import GONE, GRANT, HOLD, LOST, RELEASE, SETTLE, SPENT, WAIT, LedgerEntry, SpendView
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.ledger import ledger_pages

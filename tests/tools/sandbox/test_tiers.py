@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from lumen_rows import each_row
 
-from lumen_tui.engine.settings import SandboxMonitor, sentence_on
+from lumen_tui.engine.sandbox_tier import SandboxMonitor, sentence_on
 from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage import directories, files
 from lumen_tui.tools.base import ApprovalReply

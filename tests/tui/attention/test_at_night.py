@@ -12,9 +12,10 @@ from lumen_rows import each_row
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.cli.main import main
 from lumen_tui.model import attention, times
-from lumen_tui.model.liveness import derive_engine
+from lumen_tui.model.liveness import EngineLife, EngineView, derive_engine
 from lumen_tui.model.loop import Heartbeat
-from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Snapshot, SpendView
+from lumen_tui.model.snapshot import Need, Snapshot
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Status
 from lumen_tui.storage import integrity, process
 from lumen_tui.tools.shell.git_status import UnknownRevision, revision

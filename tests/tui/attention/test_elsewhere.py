@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from lumen_tui.actions.registry import named, perform
 from lumen_tui.model.approvals import Approval, Decision, call_hash
 from lumen_tui.model.config import Config
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.roles import Role
-from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.times import iso
 from lumen_tui.model.toolservers import McpConfig, ToolServer
 from lumen_tui.store import approvals

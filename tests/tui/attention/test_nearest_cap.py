@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lumen_rows import each_row
 
-from lumen_tui.model.snapshot import SpendView
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.times import ago
 from lumen_tui.tui.kit.header import spend_words
 

@@ -11,9 +11,11 @@ from lumen_rows import each_row
 
 from lumen_tui.cli.main import main
 from lumen_tui.model.attention import collect, sift, until_tomorrow
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.snapshot import EngineLife, EngineView, Need, Snapshot, SpendView
+from lumen_tui.model.snapshot import Need, Snapshot
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.text import one_line
 from lumen_tui.model.times import iso
 from lumen_tui.tui.kit.header import header

@@ -19,13 +19,15 @@ from lumen_terminal import Terminal
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.engine.port import RemotePort, TaskDetail
 from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Artifact, EngineEvent, Health, Heartbeat, LeftOut, LoopState, Packet, TokenBudget
 from lumen_tui.model.records import Alike, DiscoveryRow, Node, Signal, SignalRow
 from lumen_tui.model.requests.base import Request
 from lumen_tui.model.requests.memory import CreateNode
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.roles import Role
-from lumen_tui.model.snapshot import Attention, EngineLife, EngineView, Need, Revisions, Snapshot, SpendView, WakeState
+from lumen_tui.model.snapshot import Attention, Need, Revisions, Snapshot, WakeState
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.times import DAY, HOUR, MINUTE, iso
 from lumen_tui.storage.layout import Layout

@@ -9,8 +9,8 @@ import pytest
 
 from lumen_tui.model.budget import recent_slots
 from lumen_tui.model.loop import Packet
-from lumen_tui.model.snapshot import Attention, Need, Snapshot, SpendView
-from lumen_tui.model.spendbook import SLOT, Amount, Book
+from lumen_tui.model.snapshot import Attention, Need, Snapshot
+from lumen_tui.model.spendbook import SLOT, Amount, Book, SpendView
 from lumen_tui.model.times import iso
 from lumen_tui.tui.panes.activity import BUCKETS, something, strip
 from lumen_tui.tui.theme import ASCII, NO_APPEARANCE, Appearance

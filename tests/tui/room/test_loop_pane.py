@@ -9,7 +9,8 @@ import msgspec
 from lumen_tui.engine.loops.session import wake_text
 from lumen_tui.model import agent
 from lumen_tui.model.loop import Artifact, LeftOut, LoopState, Packet
-from lumen_tui.model.snapshot import Snapshot, SpendView
+from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView, Usage
 from lumen_tui.model.times import iso
 from lumen_tui.tui.panes.loop import loop_rows

@@ -10,9 +10,10 @@ import pytest
 from lumen_rows import each_row
 
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.requests.tasks import NewTask
-from lumen_tui.model.snapshot import Attention, EngineLife, EngineView, Need, Snapshot
+from lumen_tui.model.snapshot import Attention, Need, Snapshot
 from lumen_tui.model.tasks import Exit, Status, TaskEvent
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files

@@ -14,8 +14,9 @@ from lumen_screens import FIRST_DAY, SCREENS, SIZES, TROUBLE, opened
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui import chrome
 from lumen_tui.tui.kit.keys import KeysLine
 from lumen_tui.tui.panes.discoveries import LikenessFinder

@@ -11,10 +11,11 @@ import pytest
 from lumen_until import SECONDS
 
 from lumen_tui.model.config import Config
+from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.records import SignalRow
 from lumen_tui.model.relay import Box
 from lumen_tui.model.requests.signals import ReadSignals
-from lumen_tui.model.snapshot import EngineLife, EngineView, Snapshot
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.kit.sheets import act
 from lumen_tui.tui.screens.relays import RelayScreen
 

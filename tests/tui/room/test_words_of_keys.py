@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from lumen_tui.model.config import Config
-from lumen_tui.model.snapshot import EngineView, Snapshot
+from lumen_tui.model.liveness import EngineView
+from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.tui.commands import BY_ACTION
 
 _KEYS = {"new_task": "f5", "send_signal": "f6", "engine": "f7", "cancel_task": "f8", "retry_task": "f9"}
