@@ -111,3 +111,9 @@ class SealedState:
         if seal.kind is SealKind.STANDS and seal.journal in self.journals:
             known = self.journals[seal.journal]
             known.stands = max(known.stands, seal.base)
+
+    def shorten(self) -> None:
+        """Keep of each content its last part: an engine runs for months, and the others are in the chain."""
+        for known in self.journals.values():
+            for content in known.contents.values():
+                del content.parts[:-1]

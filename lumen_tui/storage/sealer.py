@@ -63,14 +63,7 @@ class Sealer:
         except OSError:
             size = 0
         if size != self._read:
-            self._state, self._read = seals.read_chain(self._root), size
-            self._shorten()
-
-    def _shorten(self) -> None:
-        """Keep of each content its last part: an engine runs for months, and the others are in the chain."""
-        for known in self._state.journals.values():
-            for content in known.contents.values():
-                del content.parts[:-1]
+            self._state, self._read = seals.read_chain(self._root, ends_only=True), size
 
     def _whole(self, journal: str) -> SealedJournal:
         return seals.read_chain(self._root).journals[journal]
@@ -78,7 +71,7 @@ class Sealer:
     def _append(self, make: seals.Make) -> None:
         added = seals.append(self._root, make)
         self._state.add_all(added)
-        self._shorten()
+        self._state.shorten()
         self._read += sum(len(seals.line_of(seal)) + 1 for seal in added)
 
     def _look(self, path: str, at: str, faults: list[SealFault]) -> list[SealedPart]:
