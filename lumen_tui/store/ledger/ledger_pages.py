@@ -31,10 +31,13 @@ def pages(ledger: Path) -> list[Path]:
 
 
 def _names(ledger: Path) -> list[str]:
+    """List the folder. Raise StoreError where it cannot be: without its pages nothing would seem to be spent."""
     try:
         return os.listdir(ledger.parent)
-    except OSError:
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise files.StoreError(f"{ledger.parent}: {error.strerror}") from error
 
 
 def turn(ledger: Path, at: str) -> None:
@@ -107,9 +110,9 @@ class PageFollower:
         return self._passed
 
     def changed(self) -> bool:
-        """Return whether there may be something new. Costs one `stat`, no read."""
-        if not self._begun:
-            return _identity(self._ledger) is not None
+        """Return whether there may be something new. Costs one `stat`, and a listing where nothing was there."""
+        if not self._begun:  # a kill behind the turn of a page leaves turned ones alone
+            return _identity(self._ledger) is not None or bool(pages(self._ledger))
         return self._at.path != self._ledger or self._at.changed()
 
     def place(self) -> Place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 import signal
 import time
 from functools import partial
@@ -14,7 +15,7 @@ from lumen_until import until
 
 from lumen_tui.model.spendbook import HOLD, SETTLE, SPENT, LedgerEntry
 from lumen_tui.model.tasks import Usage
-from lumen_tui.storage import files
+from lumen_tui.storage import files, seals
 from lumen_tui.store.ledger import ledger_pages
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
 from lumen_tui.store.ledger.ledger_pages import pages
@@ -144,6 +145,37 @@ def test_racing_workers_that_are_killed_turn_pages_and_lose_and_double_nothing(p
         assert sum(total.tokens for total in book.days.values()) == sum(settled.values())
         assert len(book.open) <= WORKERS + KILLS
         assert book.open.keys() <= set(holds)
+
+
+def spend_on_a_page_that_was_turned(purse) -> None:
+    """Leave the ledger as a kill does right behind the turn of its page."""
+    purse.ledger.append(LedgerEntry("spd-1", SPENT, **at(11), tokens=70))
+    seals.move(purse.layout.spend, purse.layout.spend.parent / "spend-2026-11.jsonl")
+    purse.layout.index.joinpath("spend.json").unlink(missing_ok=True)
+
+
+def tokens(ledger: Ledger) -> int:
+    return sum(total.tokens for total in ledger.refresh().days.values())
+
+
+def test_one_that_saw_no_ledger_yet_finds_a_page_that_was_turned_meanwhile(purse):
+    watcher = purse.ledger
+    spend_on_a_page_that_was_turned(purse)
+    assert tokens(watcher) == 70
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error_and_no_ledger_without_spend(purse):
+    """A process that has no file descriptor left must not think that the whole cap is free."""
+    spend_on_a_page_that_was_turned(purse)
+    fresh = Ledger(purse.layout)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(files.StoreError):
+            fresh.refresh()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert tokens(fresh) == 70
 
 
 def _has_pages(purse, count: int) -> bool:
