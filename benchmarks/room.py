@@ -194,7 +194,7 @@ def _use(sample: Sample, terminal: Terminal, *, keys: int, rows: int) -> None:
     pages = max(1, keys // 3)
     turns = [PAGE_DOWN] * pages + [PAGE_UP] * pages if rows > pages * terminal.rows else [PAGE_DOWN, PAGE_UP] * pages
     for keys_of_a_kind, times_of_it, sizes, cpu in (
-        ([DOWN, DOWN, UP, UP] * (keys // 4), sample.cursor, sample.cursor_bytes, sample.cursor_cpu),
+        ([DOWN, DOWN, UP, UP] * max(1, keys // 4), sample.cursor, sample.cursor_bytes, sample.cursor_cpu),
         (turns, sample.scroll, sample.scroll_bytes, sample.scroll_cpu),
     ):
         before = terminal.cpu()
