@@ -83,9 +83,13 @@ class SealedJournal:
 
 
 class SealedState:
-    """All journals as the seals so far say they are."""
+    """All journals as the seals so far say they are; with `ends_only` of each content its last part alone.
 
-    def __init__(self) -> None:
+    That is for an engine, which runs for months: the others are in the chain.
+    """
+
+    def __init__(self, *, ends_only: bool = False) -> None:
+        self._ends_only = ends_only
         self.journals: dict[str, SealedJournal] = {}
         self.unsound: list[Seal] = []  # found or replaced with a content that was not sealed, and not accepted yet
 
@@ -105,15 +109,11 @@ class SealedState:
                 continue  # whoever wrote that is seen by the seal behind it
             journal = self.journals.setdefault(part.journal, SealedJournal())
             content = journal.contents.setdefault(part.base, SealedContent(size=seal.size))
+            if self._ends_only:
+                content.parts.clear()
             content.parts.append((part, seal.at))
             if seal.kind in (SealKind.GROWN, SealKind.CHANGED, SealKind.CARRIED):
                 journal.stands = max(journal.stands, part.base)
         if seal.kind is SealKind.STANDS and seal.journal in self.journals:
             known = self.journals[seal.journal]
             known.stands = max(known.stands, seal.base)
-
-    def shorten(self) -> None:
-        """Keep of each content its last part: an engine runs for months, and the others are in the chain."""
-        for known in self.journals.values():
-            for content in known.contents.values():
-                del content.parts[:-1]

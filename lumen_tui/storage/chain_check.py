@@ -102,5 +102,5 @@ def note_restore(root: files.StrPath, at: str, head: str) -> None:
 
 def head_of(root: files.StrPath) -> str:
     """Return the hash of the newest seal; empty without a chain. Raise StoreError."""
-    lines = seals.lines(root)
-    return seals.sha256(lines[-1]) if lines else ""
+    last = seals.last_line(root)
+    return seals.sha256(last) if last else ""

@@ -23,7 +23,7 @@ class Sealer:
         self._layout, self._root = layout, layout.root
         pages = (layout.seals, layout.earlier_seals)
         self._named = [path for path in layout.files() if path.suffix == ".jsonl" and path not in pages]
-        self._state = SealedState()
+        self._state = SealedState(ends_only=True)
         self._read = 0  # bytes of the chain that it knows
         self._sealed: dict[str, tuple[int, int]] = {}  # inode and size of each journal that is sealed to its end
 
@@ -71,7 +71,6 @@ class Sealer:
     def _append(self, make: seals.Make) -> None:
         added = seals.append(self._root, make)
         self._state.add_all(added)
-        self._state.shorten()
         self._read += sum(len(seals.line_of(seal)) + 1 for seal in added)
 
     def _look(self, path: str, at: str, faults: list[SealFault]) -> list[SealedPart]:
@@ -136,7 +135,7 @@ def turn(layout: Layout, at: str) -> bool:
         state, report = seals.read_chain(root), look_through(root)
         if report.faults or report.unsound or _is_rewritten(layout, state):
             return False
-        last, data, number = seals.lines(root)[-1], b"", report.seals
+        last, data, number = seals.last_line(root), b"", report.seals
         for journal in sorted(state.journals):
             draft = Seal(0, at, "", SealKind.CARRIED, journal=journal)
             made, lines = seals.linked(seals.whole(root / journal, draft), number, last)

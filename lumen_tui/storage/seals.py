@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -81,28 +82,32 @@ def _number(tail: bytes) -> int:
     return 0
 
 
-def lines(root: files.StrPath, name: str = NAME) -> list[bytes]:
-    """Return the lines of the chain, or of the page before it, a torn one too."""
+def lines(root: files.StrPath, name: str = NAME) -> Iterator[bytes]:
+    """Yield the lines of the chain, or of the page before it, a torn one too.
+
+    One at a time: those of a whole page at once, between what is kept of them, would leave an engine that runs for
+    months with memory that it never gives back.
+    """
     data = files.read(os.path.join(root, name), 1 << 40) or b""
-    return data.removesuffix(b"\n").split(b"\n") if data else []
+    begin = 0
+    while (end := data.find(b"\n", begin)) >= 0:
+        yield data[begin:end]
+        begin = end + 1
+    if begin < len(data):
+        yield data[begin:]
+
+
+def last_line(root: files.StrPath) -> bytes:
+    """Return the newest line of the chain; empty without a chain."""
+    return next(iter(deque(lines(root), maxlen=1)), b"")
 
 
 def read_chain(root: files.StrPath, *, ends_only: bool = False) -> SealedState:
-    """Return what the chain says, without a look at the journals; of each content its last part alone if asked.
-
-    Its lines are taken one at a time: those of a whole page at once, between what is kept of them, would leave an
-    engine that runs for months with memory that it never gives back.
-    """
-    state = SealedState()
-    data = files.read(os.path.join(root, NAME), 1 << 40) or b""
-    begin = 0
-    while begin < len(data):
-        end = data.find(b"\n", begin) % (len(data) + 1)
+    """Return what the chain says, without a look at the journals."""
+    state = SealedState(ends_only=ends_only)
+    for line in lines(root):
         with contextlib.suppress(*UNDECODABLE):
-            state.add(decode(data[begin:end]))
-            if ends_only:
-                state.shorten()
-        begin = end + 1
+            state.add(decode(line))
     return state
 
 

@@ -75,12 +75,6 @@ def over(view: TaskView) -> bool:
     return view.status.ended or view.status is Status.LOST
 
 
-def _median(values: list[float]) -> float:
-    """As `statistics` has it, which takes 1 ms of the room's start to import."""
-    ordered = sorted(values)
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-
-
 def _name(artifact: Artifact) -> str:
     return words.short_paths(artifact.title) or artifact.path.rpartition("/")[2]
 
@@ -194,7 +188,7 @@ class LoopRows:
         took = [packet.seconds for packet in self.snapshot.packets[-_SPARKS:]]
         if not took:
             return []
-        middle = f"median {times.span(_median(took))}"
+        middle = f"median {times.span(packet_words.median(took))}"
         if self.look.spoken:
             return [(f"{times.span(min(took))} to {times.span(max(took))}, {middle}", self.look.ink.muted)]
         levels, most = self.look.shapes.levels, max([*took, 0.001])
