@@ -114,6 +114,7 @@ TROUBLE = (
     "budget", "facts", "relays", "settings", "charts", "log", "past",
 )  # fmt: skip
 _LOOKS_AGAIN = 0.25  # seconds
+_NOT_YET = ("Reading", "Looking…", "Operators: 0 rooms")  # this one is there, once it has been noticed
 
 
 async def _steady(robot: Robot) -> None:
@@ -132,6 +133,6 @@ async def opened(app: Any, size: tuple[int, int], keys: str = "") -> AsyncIterat
         await robot.until(lambda: app.room.snapshot.root and app.room.snapshot.loading == 1)
         for key in keys.split():
             await (_steady(robot) if key == "rest" else robot.press(key))
-        await robot.until(lambda: not any(word in robot.text for word in ("Reading", "Looking…")))
+        await robot.until(lambda: not any(word in robot.text for word in _NOT_YET))
         await _steady(robot)
         yield robot
