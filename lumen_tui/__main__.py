@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lumen_tui import hot
+
+# Those of cli/fast/plain, which nothing else should load; a test holds them in step.
+_PLAIN_VERBS = ("inbox", "checkpoint", "ready", "hook", "search", "mcp", "acp")
+
 
 def start() -> int:
     """Run the installed command.
@@ -77,7 +84,7 @@ def _open_closed_streams() -> None:
 def _carry_out(words: list[str]) -> int:
     from lumen_tui import hot
 
-    code = hot.run(words)
+    code = run_plain(words)
     if code is not None:
         return hot.report_masked(code)
     verb = _verb(words)
@@ -94,6 +101,21 @@ def _carry_out(words: list[str]) -> int:
     from lumen_tui import launch
 
     return launch.run_task(words) if verb else launch.room_or_engine(words)
+
+
+def run_plain(words: list[str]) -> int | None:
+    """Carry out a verb in its plain form, without a parser. Return the exit code, or None where the parser is needed."""
+    from lumen_tui import hot
+
+    return hot.run(words, _other_plain_verb)
+
+
+def _other_plain_verb(name: str) -> hot.Verb | None:
+    if name not in _PLAIN_VERBS:
+        return None
+    from lumen_tui.cli.fast import plain
+
+    return plain.VERBS[name]
 
 
 def _verb(words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The verbs that must be quick in their plain forms, without a parser: `signal` and `create`; the others by name.
+"""The verbs that must be quick in their plain forms, without a parser: `signal` and `create`, and what such verbs share.
 
 Anything unusual (help, an unknown option, wrong input) is left to the full parser: `run` returns None then,
 and nothing was written. The module stands beside `__main__`, outside of the layers, as each module and each package
@@ -18,8 +18,10 @@ from lumen_tui.storage import files, origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    Verb = Callable[[list[str], dict[str, str]], int | None]
 
 # The options of the quick form of each command, by the field of its request; a test holds them in step with
 # model/requests, whose import would cost a third of the time that a signal takes.
@@ -32,12 +34,14 @@ CREATE = {
     **COMMON, "--type": "type", "--tags": "tags", "--priority": "priority", "-p": "priority", "--wu": "wu_id",
     "--session": "session_id", "-s": "session_id",
 }  # fmt: skip
-_VERBS = ("signal", "create", "inbox", "checkpoint", "ready", "hook", "search", "mcp", "acp")
 _FIELD = 40  # bytes, in which the first field of `schema.json` and its value are
 
 
-def run(argv: list[str]) -> int | None:
-    """Carry out the verb and return the exit code, or None where it is for the full parser."""
+def run(argv: list[str], others: Callable[[str], Verb | None]) -> int | None:
+    """Carry out the verb and return the exit code, or None where it is for the full parser.
+
+    `others` returns what carries out a verb in its plain form that is not one of this module; None without one.
+    """
     state: dict[str, str] = {}
     if len(argv) > 2 and argv[0] == "--state":
         state = {"state": argv[1]}
@@ -47,10 +51,12 @@ def run(argv: list[str]) -> int | None:
         verb = verb[4:]
         if verb == "ready" and "json" in " ".join(argv[1:]):
             return None  # its JSON has the documented shape
-    if verb not in _VERBS or (len(argv) == 1 and verb in ("signal", "create")):
+    own = {"signal": _signal, "create": _create}.get(verb)
+    carry_out = own or others(verb)
+    if carry_out is None or (own and len(argv) == 1):
         return None
     try:
-        return _carry_out(verb, argv[1:], state)
+        return carry_out(argv[1:], state)
     except (ValueError, files.LineTooLong):
         return None
     except files.StoreError as error:
@@ -58,16 +64,6 @@ def run(argv: list[str]) -> int | None:
         return 1
     except _refusals():
         return None
-
-
-def _carry_out(verb: str, argv: list[str], state: dict[str, str]) -> int | None:
-    if verb == "signal":
-        return _signal(argv, state)
-    if verb == "create":
-        return _create(argv, state)
-    from lumen_tui.cli.fast import plain
-
-    return plain.VERBS[verb](argv, state)
 
 
 def _refusals() -> tuple[type[Exception], ...]:

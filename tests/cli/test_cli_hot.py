@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lumen_tui import hot
+from lumen_tui.__main__ import _PLAIN_VERBS, run_plain
 from lumen_tui.cli.fast import plain
 from lumen_tui.cli.main import main
 from lumen_tui.model import jsontext, times
@@ -22,8 +23,8 @@ PROBE = """
 import os, sys
 sys.path.insert(0, sys.argv.pop(1))
 os.urandom = lambda size: bytes(range(size))
-from lumen_tui import hot
-code = hot.run(sys.argv[1:])
+from lumen_tui.__main__ import run_plain
+code = run_plain(sys.argv[1:])
 heavy = [name for name in {heavy!r} if name in sys.modules]
 sys.stderr.write(" ".join(heavy))
 sys.exit(9 if code is None else code)
@@ -129,20 +130,20 @@ def test_a_hot_node_and_a_full_one_write_the_same_fields(shell, where, expected)
 )
 def test_whatever_is_unusual_is_left_to_the_parser_and_writes_nothing(here, words):
     before = here.files()
-    assert hot.run(list(words)) is None
+    assert run_plain(list(words)) is None
     assert here.files() == before
 
 
 def test_a_missing_or_shared_folder_is_left_to_the_parser(here, monkeypatch):
     here.root.chmod(0o777)
-    assert hot.run(["signal", "x"]) is None
+    assert run_plain(["signal", "x"]) is None
     here.root.chmod(0o700)
-    assert hot.run(["signal", "x"]) == 0
+    assert run_plain(["signal", "x"]) == 0
     (here.root / "memory").rename(here.root / "elsewhere")
     (here.root / "memory").symlink_to(here.root / "elsewhere")
-    assert hot.run(["signal", "x"]) is None
+    assert run_plain(["signal", "x"]) is None
     monkeypatch.setenv("LUMEN_STATE", str(here.root / "nowhere"))
-    assert hot.run(["signal", "x"]) is None
+    assert run_plain(["signal", "x"]) is None
 
 
 @pytest.mark.parametrize("words", [["signal", "x"], ["create", "x"], ["inbox"], ["checkpoint", "x"]])
@@ -157,30 +158,34 @@ def test_the_hot_verbs_trust_no_folder_that_the_others_do_not(here, words, capsy
         open_one.chmod(mode)
         assert distrust(root)
         for named in (root, above / "link"):
-            assert hot.run(["--state", str(named), *words]) is None
+            assert run_plain(["--state", str(named), *words]) is None
         assert main(["--state", str(root), "doctor"]) == 1
         assert "other users can" in capsys.readouterr().out
         open_one.chmod(kept)
     root.chmod(0o700)
     assert (here.layout.signals.stat().st_size if here.layout.signals.exists() else 0) == before
-    assert hot.run(["--state", str(root), *words]) in (0, 3)
+    assert run_plain(["--state", str(root), *words]) in (0, 3)
+
+
+def test_the_entry_point_knows_each_plain_verb_by_name():
+    assert set(_PLAIN_VERBS) == set(plain.VERBS)
 
 
 def test_an_unwritable_journal_is_an_error_and_not_tried_twice(here, capsys):
     here.layout.signals.symlink_to(here.root / "elsewhere")
-    assert hot.run(["signal", "x"]) == 1
+    assert run_plain(["signal", "x"]) == 1
     assert "symbolic link" in capsys.readouterr().err
 
 
 def test_undecodable_words_become_readable_text(here):
-    assert hot.run(["signal", "caf\udce9"]) == 0
+    assert run_plain(["signal", "caf\udce9"]) == 0
     assert json.loads(here.layout.signals.read_text())["message"] == "caf?"
 
 
 def test_state_may_stand_first(here, tmp_path, monkeypatch):
     monkeypatch.delenv("LUMEN_STATE")
-    assert hot.run(["--state", str(here.root), "signal", "x"]) == 0
-    assert hot.run(["signal", "x", f"--state={here.root}"]) == 0
+    assert run_plain(["--state", str(here.root), "signal", "x"]) == 0
+    assert run_plain(["signal", "x", f"--state={here.root}"]) == 0
 
 
 @pytest.mark.parametrize("environ", [{"LUMEN_STATE": "~/x"}, {"XDG_STATE_HOME": "/s"}, {"HOME": os.environ["HOME"]}])

@@ -19,8 +19,8 @@ HEAVY = (
 PROBE = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from lumen_tui import hot
-code = hot.run(sys.argv[1:])
+from lumen_tui.__main__ import run_plain
+code = run_plain(sys.argv[1:])
 sys.stderr.write("heavy: " + " ".join([name for name in {heavy!r} if name in sys.modules]))
 sys.exit(9 if code is None else code)
 """

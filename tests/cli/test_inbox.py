@@ -8,7 +8,7 @@ import time
 import pytest
 from lumen_until import until
 
-from lumen_tui import hot
+from lumen_tui.__main__ import run_plain
 from lumen_tui.model import fields
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -42,7 +42,7 @@ def receipts(layout: Layout) -> list[dict]:
 
 def test_what_was_shown_is_read_with_one_receipt(here, capsys):
     ids = send(here.layout, 5)
-    assert hot.run(["inbox"]) == 0
+    assert run_plain(["inbox"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]] == ids[::-1]
     assert [(one["signal_id"], one["upto"], one["reader"]) for one in receipts(here.layout)] == [(ids[-1], True, "ana")]
     assert unread(here.layout) == []
@@ -53,19 +53,19 @@ def test_what_was_shown_is_read_with_one_receipt(here, capsys):
 
 def test_only_what_was_shown_is_marked(here, capsys):
     ids = send(here.layout, 130)
-    assert hot.run(["inbox", "--json"]) == 0
+    assert run_plain(["inbox", "--json"]) == 0
     assert [one["id"] for one in json.loads(capsys.readouterr().out)] == ids[:29:-1]
     assert unread(here.layout) == ids[29::-1]
-    assert hot.run(["inbox", "--limit", "7"]) == 0
+    assert run_plain(["inbox", "--limit", "7"]) == 0
     assert unread(here.layout) == ids[22::-1]
-    assert hot.run(["inbox", "--all"]) == 0
+    assert run_plain(["inbox", "--all"]) == 0
     assert unread(here.layout) == []
 
 
 def test_a_filtered_look_marks_one_by_one(here):
     ids = send(here.layout, 3)
     mine = send(here.layout, 2, start=NOW + 10, wu_id="WU-042")
-    assert hot.run(["inbox", "--wu", "wu-042"]) == 0
+    assert run_plain(["inbox", "--wu", "wu-042"]) == 0
     assert unread(here.layout) == ids[::-1]
     assert [one["signal_id"] for one in receipts(here.layout)] == mine[::-1]
 
@@ -73,7 +73,7 @@ def test_a_filtered_look_marks_one_by_one(here):
 @pytest.mark.parametrize("words", [["--count"], ["--no-mark"], ["-c", "--json"]])
 def test_counting_and_looking_mark_nothing(here, words, capsys):
     send(here.layout, 3)
-    assert hot.run(["inbox", *words]) == 0
+    assert run_plain(["inbox", *words]) == 0
     assert receipts(here.layout) == []
     if "--no-mark" not in words:
         assert capsys.readouterr().out == "3\n"
@@ -99,9 +99,9 @@ def test_clocks_that_were_wrong_hide_nothing_and_repeat_nothing_for_ever(here):
     ahead = send(here.layout, 3, start=NOW + 400 * DAY)
     back = send(here.layout, 3, start=NOW - 400 * DAY)
     assert unread(here.layout) == [*back[::-1], *ahead[::-1]]
-    assert hot.run(["inbox", "--limit", "5"]) == 0
+    assert run_plain(["inbox", "--limit", "5"]) == 0
     assert unread(here.layout) == [ahead[0]]
-    assert hot.run(["inbox"]) == 0
+    assert run_plain(["inbox"]) == 0
     assert unread(here.layout) == []
 
 
@@ -122,18 +122,18 @@ def test_damage_never_blocks_the_inbox(here, capsys):
         file.write(b'{"id": "sig-half')
     with here.layout.receipts.open("ab") as file:
         file.write(b"nonsense\n")
-    assert hot.run(["inbox"]) == 0
+    assert run_plain(["inbox"]) == 0
     shown = capsys.readouterr()
     assert [line.split()[0] for line in shown.out.splitlines()[::2]] == ids[::-1]
     assert "5 damaged" in shown.err
-    assert hot.run(["inbox", "--count"]) == 0
+    assert run_plain(["inbox", "--count"]) == 0
     assert capsys.readouterr().out == "0\n"
 
 
 def test_hostile_text_is_shown_and_does_not_act(here, capsys):
     send(here.layout, 1, message="\x1b]52;c;eA==\x07\u202eevil\x9b2J", lane="\x1b[2J", sender="a\nb")
-    assert hot.run(["inbox", "--no-mark"]) == 0
-    assert hot.run(["inbox", "--json"]) == 0
+    assert run_plain(["inbox", "--no-mark"]) == 0
+    assert run_plain(["inbox", "--json"]) == 0
     shown = capsys.readouterr().out
     assert not set(shown) & set("\x1b\x07\u202e\x9b")
     assert "␛]52" in shown
@@ -151,8 +151,8 @@ def test_it_does_not_grow_with_history(shell):
     )  # fmt: skip
     fresh = send(shell.layout, 3, start=NOW + DAY)
     probe = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); from lumen_tui import hot\n"
-        "hot.run(sys.argv[1:]); sys.stderr.write(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from lumen_tui.__main__ import run_plain\n"
+        "run_plain(sys.argv[1:]); sys.stderr.write(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     )
     began = time.monotonic()
     ran = subprocess.run(

@@ -189,7 +189,7 @@ def test_an_editor_that_breaks_off_ends_the_server_and_its_task_stays(start, fol
 
 def test_the_first_answer_loads_neither_the_catalogue_nor_a_snapshot(folder: StateFolder) -> None:
     code = (
-        "import sys, os; from lumen_tui import hot; hot.run(['acp', '--state', sys.argv[1]]);"
+        "import sys, os; from lumen_tui.__main__ import run_plain; run_plain(['acp', '--state', sys.argv[1]]);"
         "heavy = ('lumen_tui.servers.catalogue', 'lumen_tui.servers.acp.shapes', 'lumen_tui.queries', 'argparse', "
         "'asyncio', 'json');"
         "print([name for name in heavy if name in sys.modules], file=sys.stderr)"

@@ -313,7 +313,7 @@ def test_scopes_of_the_command_line_hold_and_no_secret_reaches_the_log(start) ->
 
 def test_the_first_answer_loads_neither_the_catalogue_nor_a_snapshot(folder: StateFolder) -> None:
     code = (
-        "import sys, os; from lumen_tui import hot; hot.run(['mcp', '--state', sys.argv[1]]);"
+        "import sys, os; from lumen_tui.__main__ import run_plain; run_plain(['mcp', '--state', sys.argv[1]]);"
         "heavy = ('lumen_tui.servers.catalogue', 'lumen_tui.queries', 'argparse', 'asyncio', 'json', 'mcp');"
         "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
     )

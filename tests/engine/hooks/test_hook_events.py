@@ -40,8 +40,8 @@ PROBE = """
 import sys
 bare = set(sys.modules)
 sys.path.insert(0, sys.argv.pop(1))
-from lumen_tui import hot
-code = hot.run(sys.argv[1:])
+from lumen_tui.__main__ import run_plain
+code = run_plain(sys.argv[1:])
 heavy = [name for name in {heavy!r} if name in sys.modules]
 print(len(set(sys.modules) - bare), *heavy, file=sys.stderr)
 sys.exit(9 if code is None else code)
