@@ -104,7 +104,7 @@ def _carry_out(words: list[str]) -> int:
 
 
 def run_plain(words: list[str]) -> int | None:
-    """Carry out a verb in its plain form, without a parser. Return the exit code, or None where the parser is needed."""
+    """Carry out a verb in its plain form and return the exit code, or None where the words need the parser."""
     from lumen_tui import hot
 
     return hot.run(words, _other_plain_verb)

@@ -1,4 +1,4 @@
-"""The verbs that must be quick in their plain forms, without a parser: `signal` and `create`, and what such verbs share.
+"""`signal` and `create` in their plain forms, which must be quick: without a parser; and what all such verbs share.
 
 Anything unusual (help, an unknown option, wrong input) is left to the full parser: `run` returns None then,
 and nothing was written. The module stands beside `__main__`, outside of the layers, as each module and each package
