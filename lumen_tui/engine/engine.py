@@ -150,7 +150,7 @@ class Engine:
         try:
             self.freshness.finish(now, cut=reason not in ("done", "idle"))
             self.log.add("engine_stopped", reason, now)
-            self._journals.seal(now)
+            self._journals.close(now)
             self._write_heartbeat("stopped", now, note=reason)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from lumen_tui.actions import roles as actions
 from lumen_tui.actions.outcome import ActionError
+from lumen_tui.engine.child_process import ChildProcess
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.mail.outbox import settle
 from lumen_tui.model import budget, ids, times
@@ -22,7 +24,7 @@ from lumen_tui.model.requests.roles import FireRole
 from lumen_tui.model.spendbook import NOTICE, LedgerEntry, SpendView
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import files
+from lumen_tui.storage import files, sealer
 from lumen_tui.storage.damage import DamageScan
 from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import Layout
@@ -312,9 +314,10 @@ class JournalMonitor:
     """Looks after the shared journals: copies what is damaged to quarantine, and seals what they grow by."""
 
     def __init__(self, layout: Layout, log: EventLog) -> None:
-        self._log = log
+        self._layout, self._log = layout, log
         self._damage = DamageScan(layout)
         self._sealer = Sealer(layout)
+        self._turning: ChildProcess | None = None  # while a child turns a page of the chain, which it has locked
 
     def quarantine(self, now: float) -> None:
         """Copy damaged lines to quarantine, once each."""
@@ -322,6 +325,21 @@ class JournalMonitor:
             self._log.add("quarantined", f"{new} damaged line{'s' if new > 1 else ''} copied to quarantine", now)
 
     def seal(self, now: float) -> None:
-        """Put what is new into the chain of hashes, and say what was changed behind the program's back."""
+        """Put what is new into the chain of hashes, and say what was changed behind the program's back.
+
+        What comes while a page is turned is sealed when it has been.
+        """
+        if self._turning is not None and self._turning.running():
+            return
+        self._turning = None
         for fault in self._sealer.seal(now):
             self._log.add("changed", f"{fault.journal}: {fault}; `lumen-tui doctor` says more", now)
+        if self._sealer.is_page_full():
+            with contextlib.suppress(OSError):  # no process to be had: later
+                self._turning = ChildProcess(sealer.__name__, self._layout.root)
+
+    def close(self, now: float) -> None:
+        """Seal what the engine leaves, also where a page was being turned: the next engine turns it."""
+        if self._turning is not None:
+            self._turning.end()
+        self.seal(now)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lumen_tui.engine import first_reading
-from lumen_tui.engine.first_reading import FirstReading
+from lumen_tui.engine.child_process import ChildProcess
 from lumen_tui.model.attention import Queue
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.transition_rules import ages_of, due, item_of, next_due
@@ -37,7 +37,7 @@ class QueueJournal:
         self._reader = SnapshotReader(layout.root, self._operator, queue_only=True)
         self._reader.clocks = clocks_of(clock)
         self._begun = False
-        self._first: FirstReading | None = None  # while a child reads for us
+        self._first: ChildProcess | None = None  # while a child reads for us
         self._mark: object = None
         self._next = 0.0  # when time alone may make a transition
         self.waiting: tuple[OpenItem, ...] = ()  # what is on the queue, with its transitions, as of the last look
@@ -91,7 +91,7 @@ class QueueJournal:
             self._begun = True
             if self._unread() >= first_reading.LEAST:
                 with contextlib.suppress(OSError):  # no process to be had: it is read here
-                    self._first = FirstReading(self._layout, self._operator)
+                    self._first = ChildProcess(first_reading.__name__, self._layout.root, self._operator)
         if self._first is None:
             return False
         if self._first.running():

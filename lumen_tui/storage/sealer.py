@@ -1,10 +1,16 @@
-"""The engine's hand on the chain of hashes: it seals what journals grow by, and keeps the chain short."""
+"""The engine's hand on the chain of hashes: it seals what journals grow by, and keeps the chain short.
+
+A page of the chain is turned in a process of its own, which is this module run as a program.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from lumen_tui.model.seals import Seal, SealedJournal, SealedPart, SealedState, SealKind
 from lumen_tui.model.times import iso
@@ -14,6 +20,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.seals import SealFault
 
 _LARGEST = 4 * 1024 * 1024  # bytes of the chain before it begins a new page
+_LATER = 1024 * 1024  # by which it grows before a page that could not be turned is tried again
 
 
 class Sealer:
@@ -25,6 +32,7 @@ class Sealer:
         self._named = [path for path in layout.files() if path.suffix == ".jsonl" and path not in pages]
         self._state = SealedState(ends_only=True)
         self._read = 0  # bytes of the chain that it knows
+        self._turned_at = 0  # of them, when the last page was to be turned
         self._sealed: dict[str, tuple[int, int]] = {}  # inode and size of each journal that is sealed to its end
 
     def seal(self, now: float) -> list[SealFault]:
@@ -37,9 +45,16 @@ class Sealer:
         grown = [part for path in news for part in self._look(path, iso(now), faults)]
         if grown:
             self._append(lambda _: seals.in_lines(Seal(0, iso(now), "", SealKind.GROWN), grown))
-        if self._read > _LARGEST:
-            turn(self._layout, iso(now))
         return faults
+
+    def is_page_full(self) -> bool:
+        """Return whether the page is to be turned: once, and again where that did not succeed, when it has grown."""
+        if self._read < self._turned_at:
+            self._turned_at = 0
+        if self._read <= max(_LARGEST, self._turned_at + _LATER):
+            return False
+        self._turned_at = self._read
+        return True
 
     def _journals(self) -> Iterator[str]:
         yield from map(str, self._named)
@@ -147,7 +162,19 @@ def turn(layout: Layout, at: str) -> bool:
     return True
 
 
+def main(root: Path) -> int:
+    """Turn the page; return the exit code."""
+    try:
+        return not turn(Layout(root), iso(time.time()))
+    except (files.StoreError, OSError):
+        return 1  # it stays as it is, and is tried again later
+
+
 def _is_rewritten(layout: Layout, state: SealedState) -> bool:
     """Return whether a journal is locked whose new content was announced: it may come at any moment."""
     announced = (journal for journal, known in state.journals.items() if len(known.candidates()) > 1)
     return any(locks.is_locked(layout.root / journal) for journal in announced)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Path(sys.argv[1])))

@@ -11,7 +11,7 @@ import pytest
 
 from lumen_tui import hot
 from lumen_tui.__main__ import _PLAIN_VERBS, run_plain
-from lumen_tui.cli.fast import plain
+from lumen_tui.cli.fast import inbox, plain
 from lumen_tui.cli.main import main
 from lumen_tui.model import jsontext, times
 from lumen_tui.storage.layout import default_root, distrust
@@ -200,9 +200,9 @@ def test_the_default_folder_is_the_layouts(tmp_path, monkeypatch, environ, check
 
 @pytest.mark.parametrize("seconds", [0.0, 951_782_400.5, 1_709_164_800.25, 1_800_000_000.0, 4_107_542_399.999])
 def test_dates_are_read_as_the_model_reads_them(seconds):
-    assert plain.epoch(times.iso(seconds)) == pytest.approx(times.epoch(times.iso(seconds)), abs=1e-3)
-    assert plain.epoch("2026-01-01T00:00:00+02:00") == times.epoch("2026-01-01T00:00:00+02:00")
-    assert plain.epoch("2026-xx-01T00:00:00.000Z") == 0.0
+    assert inbox.epoch(times.iso(seconds)) == pytest.approx(times.epoch(times.iso(seconds)), abs=1e-3)
+    assert inbox.epoch("2026-01-01T00:00:00+02:00") == times.epoch("2026-01-01T00:00:00+02:00")
+    assert inbox.epoch("2026-xx-01T00:00:00.000Z") == 0.0
 
 
 def test_json_by_hand_is_json():

@@ -12,7 +12,7 @@ import pytest
 from lumen_folder import StateFolder
 from lumen_until import until
 
-from lumen_tui.engine import first_reading
+from lumen_tui.engine import child_process, first_reading
 from lumen_tui.engine.queue_journal import QueueJournal
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.storage import process
@@ -77,8 +77,8 @@ def test_a_killed_child_leaves_the_reading_to_the_engine(folder: Folder) -> None
 
 
 def test_a_child_that_is_late_is_ended(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_reading, "_LONGEST", 0.0)
-    monkeypatch.setattr(first_reading, "_PATIENCE", 0.05)
+    monkeypatch.setattr(child_process, "_LONGEST", 0.0)
+    monkeypatch.setattr(child_process, "_PATIENCE", 0.05)
     folder.poll()  # the look that starts it finds it late as well
     assert folder.children() == []
     assert folder.recorded()

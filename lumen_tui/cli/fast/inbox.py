@@ -6,7 +6,6 @@ import os
 import sys
 
 from lumen_tui import hot
-from lumen_tui.cli.fast import plain
 from lumen_tui.model import fields, lanes, times
 from lumen_tui.storage import files
 from lumen_tui.store.signals import inbox
@@ -14,7 +13,7 @@ from lumen_tui.store.signals.inbox import InboxPage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 LIMIT = 100
 EVERYTHING = 1 << 60
@@ -43,7 +42,7 @@ class InboxOptions:
             return False
         if self.lane and lanes.key(str(signal.get("lane", ""))) != lanes.key(self.lane):
             return False
-        return not self.since or plain.epoch(str(signal.get("created_at"))) >= self.since
+        return not self.since or epoch(str(signal.get("created_at"))) >= self.since
 
 
 def show(root: str, options: InboxOptions, now: float) -> int:
@@ -94,15 +93,15 @@ def _print_json(page: InboxPage) -> None:
 def _row(signal: dict[str, object], now: float) -> str:
     def text(key: str) -> str:
         value = signal.get(key)
-        return plain.one_line(value) if isinstance(value, str) else ""
+        return _one_line(value) if isinstance(value, str) else ""
 
-    age = times.age(now - plain.epoch(text("created_at")))
+    age = times.age(now - epoch(text("created_at")))
     session = text("session_id")
     sender = text("sender")
     place = ", ".join([part for part in (text("wu_id"), text("lane")) if part])
     said_by = f"From: {session or sender}" + (f" ({place})" if place else "")
     to = f"→ {text('target_agent')}" if text("target_agent") else ""
-    head = plain.join([text("id"), age, text("priority"), said_by, f"by {sender}" if session else "", to])
+    head = _join([text("id"), age, text("priority"), said_by, f"by {sender}" if session else "", to])
     message = signal.get("message")
     body = hot.safe(message if isinstance(message, str) else "(not readable)").rstrip("\n")
     return head + "\n    " + body.replace("\n", "\n    ")
@@ -114,7 +113,7 @@ def _report(page: InboxPage, options: InboxOptions) -> None:
     if page.more:
         print(f"older unread signals were left out: --limit {10 * options.limit} or --all", file=sys.stderr)
     if not page.signals:
-        print(f"nothing unread for {plain.one_line(options.reader)}", file=sys.stderr)
+        print(f"nothing unread for {_one_line(options.reader)}", file=sys.stderr)
 
 
 def _try_to_mark(path: str, page: InboxPage, options: InboxOptions, now: float) -> None:
@@ -157,3 +156,29 @@ def watch(root: str, options: InboxOptions) -> int:
             if first or inbox.unread(memory, options.reader, 1, options.filter()).signals:
                 show(root, options, time.time())
         time.sleep(_POLL_SECONDS)
+
+
+def epoch(text: str) -> float:
+    """Return seconds since 1970 of an ISO date, 0 for another text; our own form needs no import of `datetime`."""
+    if len(text) != 24 or text[-1] != "Z":
+        return times.epoch(text)
+    try:
+        year = int(text[:4])
+        month = int(text[5:7])
+        day = int(text[8:10])
+        seconds = int(text[11:13]) * 3600 + int(text[14:16]) * 60 + float(text[17:23])
+    except ValueError:
+        return 0.0
+    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)  # years that begin in March
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - 719468
+    return days * 86400 + seconds
+
+
+def _one_line(text: str) -> str:
+    """Return `text` made safe and on one line."""
+    return " ".join(hot.safe(text).split())
+
+
+def _join(parts: Iterable[str]) -> str:
+    """Join the non-empty parts with two spaces."""
+    return "  ".join([part for part in parts if part])

@@ -1,4 +1,4 @@
-"""`inbox`, `checkpoint`, `ready`, `search`, `hook` and the servers in their plain forms, and what they share.
+"""`inbox`, `checkpoint`, `ready`, `search`, `hook` and the servers in their plain forms.
 
 As in `lumen_tui.hot`, a ValueError or an ActionError leaves the words to the full parser; nothing was written then.
 """
@@ -9,12 +9,12 @@ import os
 import time
 
 from lumen_tui import hot
-from lumen_tui.model import fields, times
+from lumen_tui.model import fields
 from lumen_tui.storage import origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 _INBOX = {"--state": "state", "--reader": "reader", "--limit": "limit", "--wu": "wu_id", "--lane": "lane", "-l": "lane"}
 _INBOX_FLAGS = ("--json", "--count", "-c", "--no-mark", "--all")
@@ -118,32 +118,6 @@ def reader_name(root: str, by: str, environ: Mapping[str, str]) -> str:
 
     newest = open_sessions.newest(root, by)
     return newest.session_id if newest else by
-
-
-def epoch(text: str) -> float:
-    """Return seconds since 1970 of an ISO date, 0 for another text; our own form needs no import of `datetime`."""
-    if len(text) != 24 or text[-1] != "Z":
-        return times.epoch(text)
-    try:
-        year = int(text[:4])
-        month = int(text[5:7])
-        day = int(text[8:10])
-        seconds = int(text[11:13]) * 3600 + int(text[14:16]) * 60 + float(text[17:23])
-    except ValueError:
-        return 0.0
-    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)  # years that begin in March
-    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - 719468
-    return days * 86400 + seconds
-
-
-def one_line(text: str) -> str:
-    """Return `text` made safe and on one line."""
-    return " ".join(hot.safe(text).split())
-
-
-def join(parts: Iterable[str]) -> str:
-    """Join the non-empty parts with two spaces."""
-    return "  ".join([part for part in parts if part])
 
 
 VERBS = {
