@@ -16,6 +16,7 @@ from lumen_tui.storage import files, integrity, schema
 from lumen_tui.storage.clock import Clock, SystemClock
 from lumen_tui.storage.layout import Layout, distrust
 from lumen_tui.storage.lease import Lease, read_lease, take_lease
+from lumen_tui.storage.noted_heads import STARTED
 from lumen_tui.storage.store import Store
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Engine:
         self._folder = os.stat(layout.root).st_ino
         self._hook_news = parts.HookNews(store, log, now)
         self._sweeper = parts.Sweeper(layout)
-        self._journals = parts.JournalMonitor(layout, log)
+        self._journals = parts.JournalMonitor(layout, log, heartbeat.noted)
 
     @classmethod
     def open(
@@ -105,7 +106,8 @@ class Engine:
         _bring_up(store, lease, log, now)
         settings, heartbeat = Settings(layout), HeartbeatFile(layout, lease.info, clock, now)
         heartbeat.write("starting", now, settings.config)
-        log.add("engine_started", f"pid {os.getpid()}, epoch {lease.info.epoch}", now)
+        head = heartbeat.head
+        log.add(STARTED, f"pid {os.getpid()}, epoch {lease.info.epoch}", now, seals=head.seals, head=head.head)
         # Behind the lease: nobody else drives meanwhile, and whoever waits for an engine sees that there is one.
         from lumen_tui.engine.monitors import Budgets
         from lumen_tui.engine.supervisor.supervisor import TaskSupervisor
@@ -150,7 +152,7 @@ class Engine:
         try:
             self.freshness.finish(now, cut=reason not in ("done", "idle"))
             self.log.add("engine_stopped", reason, now)
-            self._journals.close(now)
+            self.heartbeat.head = self._journals.close(now)
             self._write_heartbeat("stopped", now, note=reason)
         except (files.StoreError, OSError):
             pass  # a full disk must not keep the engine from ending
@@ -233,7 +235,7 @@ class Engine:
         turn = self._loop_turn(now, asked=reason == "asked")
         if self._loops:
             self.beat_log.ran(turn.loop, turn.skipped, now)
-        self._journals.seal(now)
+        self.heartbeat.head = self._journals.seal(now)
         return BeatReport(self.beats, reason, supervised, requests, turn.loop, turn.skipped)
 
     def _is_busy(self) -> bool:

@@ -12,8 +12,9 @@ from lumen_tui.model import times
 from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent, Heartbeat
+from lumen_tui.model.seals import SealHead
 from lumen_tui.model.times import iso
-from lumen_tui.storage import backwards, files, process, seals
+from lumen_tui.storage import backwards, files, noted_heads, process, seals
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.lease import LeaseInfo
@@ -138,6 +139,8 @@ class HeartbeatFile:
         self._lease = lease
         self._clock = clock
         self.before = read_json(layout.heartbeat, Heartbeat)  # what the engine before this one wrote last
+        self.noted = noted_heads.noted(layout)  # of the chain of hashes, by engines before
+        self.head = self.noted[0] if self.noted else SealHead()  # of the chain, as it was sealed last
         self.beats = self.before.beat if self.before else 0
         self._started_at = times.iso(now)
         self._last = (now, clock.running())
@@ -183,6 +186,8 @@ class HeartbeatFile:
             note=note,
             brain=provider_name(config.models, os.environ),
             sandbox=sandbox,
+            seals=self.head.seals,
+            head=self.head.head,
         )
         files.replace(self._path, msgspec.json.encode(record))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from lumen_tui.model.jsontext import decode
 from lumen_tui.model.loop import TokenBudget
 from lumen_tui.model.records import Signal
 from lumen_tui.model.requests.roles import FireRole
+from lumen_tui.model.seals import SealHead
 from lumen_tui.model.spendbook import NOTICE, LedgerEntry, SpendView
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.model.text import one_line
@@ -313,10 +314,10 @@ class HookNews:
 class JournalMonitor:
     """Looks after the shared journals: copies what is damaged to quarantine, and seals what they grow by."""
 
-    def __init__(self, layout: Layout, log: EventLog) -> None:
+    def __init__(self, layout: Layout, log: EventLog, noted: Iterable[SealHead]) -> None:
         self._layout, self._log = layout, log
         self._damage = DamageScan(layout)
-        self._sealer = Sealer(layout)
+        self._sealer = Sealer(layout, noted)
         self._turning: ChildProcess | None = None  # while a child turns a page of the chain, which it has locked
 
     def quarantine(self, now: float) -> None:
@@ -324,22 +325,23 @@ class JournalMonitor:
         if new := self._damage.scan(times.iso(now)):
             self._log.add("quarantined", f"{new} damaged line{'s' if new > 1 else ''} copied to quarantine", now)
 
-    def seal(self, now: float) -> None:
+    def seal(self, now: float) -> SealHead:
         """Put what is new into the chain of hashes, and say what was changed behind the program's back.
 
-        What comes while a page is turned is sealed when it has been.
+        Return the head of the chain, to be noted elsewhere. What comes while a page is turned is sealed after that.
         """
         if self._turning is not None and self._turning.running():
-            return
+            return self._sealer.head
         self._turning = None
         for fault in self._sealer.seal(now):
             self._log.add("changed", f"{fault.journal}: {fault}; `lumen-tui doctor` says more", now)
         if self._sealer.is_page_full():
             with contextlib.suppress(OSError):  # no process to be had: later
                 self._turning = ChildProcess(sealer.__name__, self._layout.root)
+        return self._sealer.head
 
-    def close(self, now: float) -> None:
+    def close(self, now: float) -> SealHead:
         """Seal what the engine leaves, also where a page was being turned: the next engine turns it."""
         if self._turning is not None:
             self._turning.end()
-        self.seal(now)
+        return self.seal(now)

@@ -148,6 +148,8 @@ class Heartbeat(Struct, frozen=True, omit_defaults=True):
     brain: str = "offline"
     sandbox: str = ""
     note: str = ""
+    seals: int = 0  # the newest seal of the chain of hashes after the last beat, its number and its hash
+    head: str = ""
     schema: int = 1
 
 

@@ -50,6 +50,15 @@ class Seal(Struct, frozen=True, omit_defaults=True):
     base: int = 0
     size: int = 0  # bytes of a whole new content, whose parts may need several lines
     why: str = ""
+    instead: tuple[str, ...] = ()  # noted heads that this chain does not have: it says so here, and is asked no more
+
+
+class SealHead(Struct, frozen=True):
+    """The newest line of the chain, as the engine noted it in another file."""
+
+    seals: int = 0  # its number
+    head: str = ""  # its hash
+    at: str = ""  # when it was noted
 
 
 class SealedContent(Struct):

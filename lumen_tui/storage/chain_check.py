@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.seals import Seal, SealedState, SealKind
-from lumen_tui.storage import files, seals
+from lumen_tui.storage import files, noted_heads, seals
+from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.seals import EARLIER, SealFault
 
 
@@ -24,7 +26,7 @@ class ChainReport(msgspec.Struct, frozen=True):
     hashes: frozenset[str] = frozenset()  # of all seals that are there
 
 
-def look_through(root: files.StrPath, *, journals: bool = True) -> ChainReport:
+def look_through(root: Path, *, journals: bool = True) -> ChainReport:
     """Look through the chain and, for its `journals`, at every byte that it seals. Raise StoreError, OSError."""
     walk = _ChainWalk()
     for line in seals.lines(root):
@@ -34,11 +36,12 @@ def look_through(root: files.StrPath, *, journals: bool = True) -> ChainReport:
         walk.hashes |= earlier
     sealed = sorted(walk.state.journals.items()) if journals else []
     found = [seals.fault_of(os.path.join(root, journal), journal, known) for journal, known in sealed]
+    lost = noted_heads.lost(root, noted_heads.noted(Layout(root)))
     return ChainReport(
         walk.number,
         walk.before,
         walk.at,
-        (*walk.faults, *(fault for fault in found if fault)),
+        (*walk.faults, *([noted_heads.fault_of(lost)] if lost else []), *(fault for fault in found if fault)),
         tuple(walk.state.unsound),
         tuple(walk.accepted),
         frozenset(walk.hashes),
@@ -82,14 +85,15 @@ class _ChainWalk:
         self.state.add(seal)
 
 
-def accept(root: files.StrPath, at: str, why: str) -> tuple[SealFault, ...]:
+def accept(root: Path, at: str, why: str) -> tuple[SealFault, ...]:
     """Seal everything as it is now, on the operator's word; return what was not as it had been sealed. StoreError."""
     faults = look_through(root).faults
+    lost = tuple(one.head for one in noted_heads.lost(root, noted_heads.noted(Layout(root))))
     for fault in faults:
         if fault.journal != seals.NAME:
             draft = Seal(0, at, "", SealKind.CHANGED, journal=fault.journal, why=str(fault))
             seals.append(root, seals.whole(os.path.join(root, fault.journal), draft))
-    seals.append(root, lambda _: [Seal(0, at, "", SealKind.ACCEPTED, why=why)])
+    seals.append(root, lambda _: [Seal(0, at, "", SealKind.ACCEPTED, why=why, instead=lost)])
     return faults
 
 
@@ -98,9 +102,3 @@ def note_restore(root: files.StrPath, at: str, head: str) -> None:
     if os.path.exists(os.path.join(root, seals.NAME)):
         why = f"in the place of a chain whose head is {head}" if head else ""
         seals.append(root, lambda _: [Seal(0, at, "", SealKind.RESTORED, why=why)])
-
-
-def head_of(root: files.StrPath) -> str:
-    """Return the hash of the newest seal; empty without a chain. Raise StoreError."""
-    last = seals.last_line(root)
-    return seals.sha256(last) if last else ""

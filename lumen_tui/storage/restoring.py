@@ -25,7 +25,7 @@ import msgspec
 from lumen_tui.model.backups import FILES, MANIFEST, BackedUpFile, BackupManifest, is_inside
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
-from lumen_tui.storage import chain_check, directories, files, locks
+from lumen_tui.storage import chain_check, directories, files, locks, seals
 from lumen_tui.storage.layout import Layout
 
 _AGE = (b"age-encryption.org/", b"-----BEGIN AGE")
@@ -53,7 +53,7 @@ def restore(root: Path, path: str, identity: str, stamp: str) -> tuple[BackupMan
     with _staging(root) as staging:
         manifest = _read(path, identity, lambda name, source: _unpack(staging, name, source))
         _settle(staging, manifest)
-        chain_check.note_restore(staging, manifest.at, chain_check.head_of(root))
+        chain_check.note_restore(staging, manifest.at, seals.head(root).head)
         os.sync()
         return manifest, _put_in_place(staging, root, f"{root}.before-{stamp}")
 

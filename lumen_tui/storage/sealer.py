@@ -9,12 +9,12 @@ import fcntl
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lumen_tui.model.seals import Seal, SealedJournal, SealedPart, SealedState, SealKind
+from lumen_tui.model.seals import Seal, SealedJournal, SealedPart, SealedState, SealHead, SealKind
 from lumen_tui.model.times import iso
-from lumen_tui.storage import files, locks, seals
+from lumen_tui.storage import files, locks, noted_heads, seals
 from lumen_tui.storage.chain_check import look_through
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.seals import SealFault
@@ -26,25 +26,27 @@ _LATER = 1024 * 1024  # by which it grows before a page that could not be turned
 class Sealer:
     """At each beat it seals what the journals have grown by, and says which were found changed."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, noted: Iterable[SealHead] = ()) -> None:
+        """Take over from an engine that noted these heads."""
         self._layout, self._root = layout, layout.root
+        self._noted = tuple(noted)  # what the chain must have
         pages = (layout.seals, layout.earlier_seals)
         self._named = [path for path in layout.files() if path.suffix == ".jsonl" and path not in pages]
         self._state = SealedState(ends_only=True)
-        self._read = 0  # bytes of the chain that it knows
+        self._read = -1  # bytes of the chain that it knows
         self._turned_at = 0  # of them, when the last page was to be turned
         self._sealed: dict[str, tuple[int, int]] = {}  # inode and size of each journal that is sealed to its end
 
     def seal(self, now: float) -> list[SealFault]:
         """Seal what is new, and write nothing where nothing is; return what was changed. Raise StoreError, OSError."""
+        faults = self._refresh(iso(now))
         news = [path for path in self._journals() if self._is_new(path)]
         if not news:
-            return []
-        self._refresh()
-        faults = list[SealFault]()
+            return faults
         grown = [part for path in news for part in self._look(path, iso(now), faults)]
         if grown:
             self._append(lambda _: seals.in_lines(Seal(0, iso(now), "", SealKind.GROWN), grown))
+        self._note()
         return faults
 
     def is_page_full(self) -> bool:
@@ -71,14 +73,31 @@ class Sealer:
             return path in self._sealed
         return self._sealed.get(path) != (status.st_ino, status.st_size)
 
-    def _refresh(self) -> None:
-        """Read the chain again where somebody else has written into it."""
+    @property
+    def head(self) -> SealHead:
+        """The newest seal that it knows of."""
+        return self._noted[0] if self._noted else SealHead()
+
+    def _refresh(self, at: str) -> list[SealFault]:
+        """Read the chain again where somebody else has written into it; return what shows that it is another one."""
         try:
             size = os.stat(self._layout.seals).st_size
         except OSError:
             size = 0
-        if size != self._read:
-            self._state, self._read = seals.read_chain(self._root, ends_only=True), size
+        if size == self._read:
+            return []
+        self._state, self._read = seals.read_chain(self._root, ends_only=True), size
+        lost = noted_heads.lost(self._root, self._noted)
+        if lost:
+            heads, why = tuple(one.head for one in lost), str(noted_heads.fault_of(lost))
+            self._append(lambda _: [Seal(0, at, "", SealKind.CHANGED, journal=seals.NAME, why=why, instead=heads)])
+            self._sealed.clear()  # all that is there is new to this chain
+        self._note()
+        return [noted_heads.fault_of(lost)] if lost else []
+
+    def _note(self) -> None:
+        head = seals.head(self._root)
+        self._noted = (head,) if head.head else ()
 
     def _whole(self, journal: str) -> SealedJournal:
         return seals.read_chain(self._root).journals[journal]
@@ -150,12 +169,12 @@ def turn(layout: Layout, at: str) -> bool:
         state, report = seals.read_chain(root), look_through(root)
         if report.faults or report.unsound or _is_rewritten(layout, state):
             return False
-        last, data, number = seals.last_line(root), b"", report.seals
+        head, data = seals.head(root), b""
         for journal in sorted(state.journals):
             draft = Seal(0, at, "", SealKind.CARRIED, journal=journal)
-            made, lines = seals.linked(seals.whole(root / journal, draft), number, last)
+            lines = seals.linked(seals.whole(root / journal, draft), head)[1]
             data += lines
-            number, last = made[-1].number, lines[:-1].rpartition(b"\n")[2]
+            head = seals.head_in(lines)
         page = files.read(layout.seals, 1 << 40) or b""
         files.replace(layout.earlier_seals, page)
         files.replace(layout.seals, data)

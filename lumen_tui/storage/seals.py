@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
 
 import msgspec
 
 from lumen_tui.model import digests
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.seals import Seal, SealedContent, SealedJournal, SealedPart, SealedState, SealKind
+from lumen_tui.model.seals import Seal, SealedContent, SealedJournal, SealedPart, SealedState, SealHead, SealKind
 from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.clock import SystemClock
@@ -56,16 +55,16 @@ def sha256(data: bytes) -> str:
 def append(root: files.StrPath, make: Make) -> Drafts:
     """Append the seals that `make` gives, durably; return them with their numbers and hashes. Raise StoreError."""
     with files.locked_log(os.path.join(root, NAME)) as fd:
-        tail = os.pread(fd, _TAIL, max(0, os.fstat(fd).st_size - _TAIL))
-        seals, data = linked(make, _number(tail), tail.removesuffix(b"\n").rpartition(b"\n")[2])
+        seals, data = linked(make, _head(fd))
         if data:
             files.append_locked(fd, data)
     return seals
 
 
-def linked(make: Make, number: int, last: bytes) -> tuple[Drafts, bytes]:
-    """Return the seals behind the one of this number, whose line is `last`, and their lines."""
-    seals, data, previous = Drafts(), b"", sha256(last) if last else ""
+def linked(make: Make, behind: SealHead) -> tuple[Drafts, bytes]:
+    """Return the seals that come behind this one, and their lines."""
+    seals, data = Drafts(), b""
+    number, previous = behind.seals, behind.head
     for draft in make(number + 1):
         number += 1
         seals.append(msgspec.structs.replace(draft, number=number, previous=previous))
@@ -73,6 +72,28 @@ def linked(make: Make, number: int, last: bytes) -> tuple[Drafts, bytes]:
         previous = sha256(line)
         data += line + b"\n"
     return seals, data
+
+
+def head(root: files.StrPath, name: str = NAME) -> SealHead:
+    """Return the newest line of the chain, or of the page before it; an empty one without. Raise StoreError."""
+    try:
+        fd = files.open_plain(os.path.join(root, name))
+    except FileNotFoundError:
+        return SealHead()
+    try:
+        return _head(fd)
+    finally:
+        os.close(fd)
+
+
+def _head(fd: int) -> SealHead:
+    return head_in(os.pread(fd, _TAIL, max(0, os.fstat(fd).st_size - _TAIL)))
+
+
+def head_in(tail: bytes) -> SealHead:
+    """Return the newest of these lines of a chain."""
+    last = tail.removesuffix(b"\n").rpartition(b"\n")[2]
+    return SealHead(_number(tail), sha256(last)) if last else SealHead()
 
 
 def _number(tail: bytes) -> int:
@@ -95,11 +116,6 @@ def lines(root: files.StrPath, name: str = NAME) -> Iterator[bytes]:
         begin = end + 1
     if begin < len(data):
         yield data[begin:]
-
-
-def last_line(root: files.StrPath) -> bytes:
-    """Return the newest line of the chain; empty without a chain."""
-    return next(iter(deque(lines(root), maxlen=1)), b"")
 
 
 def read_chain(root: files.StrPath, *, ends_only: bool = False) -> SealedState:

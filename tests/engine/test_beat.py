@@ -407,3 +407,34 @@ async def test_what_a_beat_leaves_is_sealed_and_a_change_of_it_is_told_once(worl
     assert [event.text.startswith("memory/signals.jsonl: bytes 0 to ") for event in told] == [True]
     engine.close("done")
     assert len(chain_check.look_through(world.root).unsound) == 1
+
+
+@pytest.mark.threat("S13", "the chain taken away, cut off with its journals, or another in its place")
+@pytest.mark.parametrize("left", ["heartbeat.json", "events.jsonl"])
+@pytest.mark.parametrize("ended", ["stopped", "killed", "running"])
+async def test_a_chain_that_is_gone_is_told_once_by_the_engine_and_until_it_is_accepted_by_the_doctor(
+    world, ended, left
+):
+    """With the note of the last beat, or that of the last start alone."""
+    for number in range(3):
+        world.do("signal.send", message=f"message {number}")
+        await world.beat()
+        world.engine().close("done")
+        world.crash()
+    world.engine().beat(world.clock.now())
+    if ended == "stopped":
+        world.engine().close("done")
+    if ended != "running":
+        world.crash()
+    world.layout.seals.unlink()
+    (world.layout.heartbeat if left == "events.jsonl" else world.layout.events).unlink()
+    assert [fault.journal for fault in chain_check.look_through(world.root).faults] == ["seals.jsonl"]
+    for _ in range(3):
+        await world.beat()
+        world.engine().sleep(world.clock.now(), world.clock.now() + 300)
+    told = [event.text for event in recent_events(world.store, 50) if event.kind == "changed"]
+    assert [text.startswith("seals.jsonl: seal ") for text in told] == [True]
+    assert [seal.journal for seal in chain_check.look_through(world.root).unsound] == ["seals.jsonl"]
+    chain_check.accept(world.root, iso(world.clock.now()), "by ana")
+    report = chain_check.look_through(world.root)
+    assert (report.faults, report.unsound) == ((), ())

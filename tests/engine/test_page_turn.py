@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from lumen_folder import StateFolder
 from lumen_until import until
@@ -14,7 +15,7 @@ from lumen_until import until
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.monitors import JournalMonitor
 from lumen_tui.model.seals import SealKind
-from lumen_tui.storage import chain_check, process, sealer, seals
+from lumen_tui.storage import chain_check, files, process, sealer, seals
 
 
 class Folder(StateFolder):
@@ -23,14 +24,14 @@ class Folder(StateFolder):
     def __init__(self, root: Path) -> None:
         super().__init__(root, 1_800_000_000.0)
         self.layout.create()
-        self.monitor = JournalMonitor(self.layout, EventLog(self.store))
+        self.monitor = JournalMonitor(self.layout, EventLog(self.store), ())
         self._sent = 0
 
     def beat(self) -> None:
         self._sent += 1
         self.do("signal.send", message=f"signal {self._sent}")
         self.now += 60.0
-        self.monitor.seal(self.now)
+        files.replace(self.layout.heartbeat, msgspec.json.encode(self.monitor.seal(self.now)))
 
     def children(self) -> list[int]:
         return process.started_with(sealer.__name__, str(self.root))

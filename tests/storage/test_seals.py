@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import lumen_sweeps
+import msgspec
 import pytest
 from lumen_kills import killed_before, state_calls
 
 from lumen_tui.model.seals import Seal, SealKind
-from lumen_tui.storage import chain_check, files, repair, rewriting, sealer, seals
+from lumen_tui.storage import chain_check, files, noted_heads, repair, rewriting, sealer, seals
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.sealer import Sealer
@@ -133,6 +135,90 @@ def test_a_file_that_is_gone_or_older_or_was_cleaned_up_after_is_found(layout: L
     rewriting.lines(layout.signals, lambda lines: [line for line in lines if b"-9-" not in line])
     assert "are not what they were" in faults(layout)[0], "a clean-up hides it"
     assert chain_check.look_through(layout.root).unsound[0].journal == "memory/signals.jsonl"
+
+
+def note(layout: Layout) -> None:
+    """Note the head of the chain where an engine does after a beat."""
+    head = msgspec.structs.replace(seals.head(layout.root), at=AT)
+    files.replace(layout.heartbeat, msgspec.json.encode(head))
+
+
+def chain_gone(layout: Layout) -> None:
+    layout.seals.unlink()
+
+
+def chain_cut_off_with_its_journals(layout: Layout) -> None:
+    """Take the newest seal away, and of each journal what it sealed."""
+    *before, newest = layout.seals.read_bytes().splitlines(keepends=True)
+    layout.seals.write_bytes(b"".join(before))
+    for part in seals.decode(newest).parts:
+        os.truncate(layout.root / part.journal, part.begin)
+
+
+def older_chain_with_its_journals(layout: Layout) -> None:
+    """Put all journals and the chain back as they were five beats ago."""
+    for _ in range(5):
+        chain_cut_off_with_its_journals(layout)
+
+
+def chain_made_anew(layout: Layout) -> None:
+    """Change a journal, and seal all journals in a chain of its own."""
+    put(layout.signals, flipped(layout.signals.read_bytes(), random.Random(4))[0], in_place=True)  # noqa: S311
+    layout.seals.unlink()
+    Sealer(layout).seal(NOW + 50)
+
+
+CHAINS = [chain_gone, chain_cut_off_with_its_journals, older_chain_with_its_journals, chain_made_anew]
+WHOLE_CHAIN = pytest.mark.threat("S13", "the chain taken away, cut off with its journals, or another in its place")
+
+
+@WHOLE_CHAIN
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("tamper", CHAINS)
+def test_a_chain_without_the_head_that_an_engine_noted_is_found(layout: Layout, tamper: Callable, turned: bool) -> None:
+    if turned:
+        assert sealer.turn(layout, AT)
+        grow(layout, Sealer(layout), range(60, 66))
+    note(layout)
+    assert faults(layout) == []
+    tamper(layout)
+    (found,) = chain_check.look_through(layout.root).faults
+    assert found.journal == seals.NAME and AT in str(found) and "taken away, cut off or replaced" in str(found)
+    assert not sealer.turn(layout, AT), "a page is not turned over it"
+    chain_check.accept(layout.root, AT, "by ana")
+    assert faults(layout) == []
+    assert Sealer(layout, noted_heads.noted(layout)).seal(NOW + 70) == []
+
+
+@WHOLE_CHAIN
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("tamper", CHAINS)
+def test_an_engine_seals_that_the_chain_is_another_and_all_that_is_there(
+    layout: Layout, tamper: Callable, running: bool
+) -> None:
+    sealing = Sealer(layout)
+    grow(layout, sealing, range(60, 61))
+    note(layout)
+    tamper(layout)
+    if not running:
+        sealing = Sealer(layout, noted_heads.noted(layout))
+    (found,) = sealing.seal(NOW + 70)
+    assert found.journal == seals.NAME
+    assert sealing.seal(NOW + 71) == []
+    note(layout)
+    assert [seal.journal for seal in chain_check.look_through(layout.root).unsound] == [seals.NAME]
+    assert set(seals.read_chain(layout.root).journals) >= {"memory/signals.jsonl", "memory/memory.jsonl"}
+    chain_check.accept(layout.root, AT, "by ana")
+    put(layout.memory, flipped(layout.memory.read_bytes(), random.Random(5))[0], in_place=True)  # noqa: S311
+    assert [fault.journal for fault in chain_check.look_through(layout.root).faults] == ["memory/memory.jsonl"]
+
+
+def test_a_note_from_before_the_oldest_page_is_no_alarm(layout: Layout) -> None:
+    note(layout)
+    for beat in (60, 70, 80):
+        assert sealer.turn(layout, AT)
+        grow(layout, Sealer(layout), range(beat, beat + 2))
+        assert faults(layout) == []
 
 
 def test_an_engine_says_so_once_and_goes_on_sealing(layout: Layout) -> None:
