@@ -105,7 +105,7 @@ def _new_database(path: Path) -> Path:
 
 
 def measure(folder: Path) -> Iterator[Row]:
-    """Yield the rows of three races, each against as many SQLite writers; without batches against the disk alone too."""
+    """Yield the rows of three races against as many SQLite writers, without batches against the disk alone too."""
     for writers, batch, goal in ((1, 1, 0.0), (8, 1, 10_000.0), (8, 64, 100_000.0)):
         name = f"{writers}-{batch}"
         other, _ = _race(_database, _new_database(folder / f"{name}.db"), writers, batch)

@@ -69,7 +69,7 @@ def _names(data: bytes) -> set[str]:
 
 
 BUSY, CALM = 0.4, 1.0  # seconds between polls of what no notice covers: events of running workers, the engine's lock
-_GATHER = 0.004  # seconds for the rest of a burst to arrive
+_QUIET, _BURST = 0.001, 0.02  # seconds without a notice that end a burst, and how long one is waited for
 _WATCHED = ("memory", "loops", "work", "roles", "approvals", "relay", "tasks")  # not below tasks/: they are many
 
 
@@ -105,7 +105,9 @@ def _sleep_until_news(notices: Notices, seconds: float) -> None:
     news.register(notices, select.POLLIN)
     while (remaining := end - time.monotonic()) > 0:
         if news.poll(remaining * 1000) and notices.names():
-            time.sleep(_GATHER)
+            end = time.monotonic() + _BURST
+            while time.monotonic() < end and news.poll(_QUIET * 1000):
+                notices.names()
             return
 
 

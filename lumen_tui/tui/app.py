@@ -174,7 +174,7 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
         """Give the first snapshot a moment: a room that opens with its content is laid out and painted once."""
         if self._bridge is not None:
             self._bridge.await_snapshot(_PATIENCE)
-            self.call_after_refresh(self._bridge.painted)
+            self.call_after_refresh(self._bridge.painted)  # also where none came
 
     def on_unmount(self) -> None:
         if self._bridge is not None:
@@ -254,6 +254,8 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
                 self.room.say(news, seconds=_ANNOUNCED)
         if first:
             self._all_read()
+        if self._bridge is not None:
+            self.call_after_refresh(self._bridge.painted)
 
     def open_lineage(self, name: str) -> None:
         """Open what caused the thing with this id, and what came of it."""

@@ -23,7 +23,7 @@ from lumen_tui.tui.words import sentence
 _TRY_AGAIN = 2.0  # seconds
 _RUN_PROGRAMS = frozenset({"fact.check", "changes.push"})  # verbs that wait for other programs: nothing waits for them
 _BURST = 0.5  # seconds that answers wait for those of what was asked for right behind them
-_FIRST_FRAME = 1.0  # seconds that the reading of a large folder waits for it at most
+_FIRST_FRAME, _FRAME = 1.0, 0.05  # seconds that reading waits at most until what was read is painted
 
 
 class ActionRefusal(str):
@@ -114,13 +114,15 @@ class Bridge:
         self._unanswered += 1
 
     def _follow(self) -> None:
+        patience = _FIRST_FRAME
         while not self._stop.is_set():
             # The edge of the room: a reader that breaks is reported and tried again; the screen stays.
             try:
                 for snapshot in self._port.changes(self._stop):
+                    self._painted.clear()
                     self._offer(snapshot)
-                    if snapshot.loading < 1:
-                        self._painted.wait(_FIRST_FRAME)  # a thread that reads would take every other turn from it
+                    self._painted.wait(patience)  # a thread that reads would take every other turn from the paint
+                    patience = _FRAME
             except Exception as error:  # noqa: BLE001
                 self._call(self._tell, integrity.program_replaced() or f"the state folder cannot be followed: {error}")
             self._stop.wait(_TRY_AGAIN)
@@ -131,7 +133,7 @@ class Bridge:
             self._fetch()
 
     def painted(self) -> None:
-        """Say that the first frame is on the screen: a large folder is read on from here."""
+        """Say that what was shown is on the screen: the folder is read on from here."""
         self._painted.set()
 
     def _offer(self, snapshot: Snapshot) -> None:
