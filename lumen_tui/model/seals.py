@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from lumen_tui.model.backups import is_inside
 
@@ -62,20 +62,20 @@ class SealHead(Struct, frozen=True):
 
 
 class SealedContent(Struct):
-    """The parts of one content of a journal, each with the time of its seal."""
+    """One content of a journal: how far it is sealed."""
 
+    last: SealedPart
     size: int = 0  # bytes with which it began
-    parts: list[tuple[SealedPart, str]] = field(default_factory=list)
 
     @property
     def end(self) -> int:
         """The offset up to which it is sealed."""
-        return self.parts[-1][0].end if self.parts else 0
+        return self.last.end
 
     @property
     def inode(self) -> int:
         """The inode that it had when it was last sealed."""
-        return self.parts[-1][0].inode if self.parts else 0
+        return self.last.inode
 
 
 class SealedJournal:
@@ -92,13 +92,9 @@ class SealedJournal:
 
 
 class SealedState:
-    """All journals as the seals so far say they are; with `ends_only` of each content its last part alone.
+    """All journals as the seals so far say they are; without their parts, as an engine keeps it for months."""
 
-    That is for an engine, which runs for months: the others are in the chain.
-    """
-
-    def __init__(self, *, ends_only: bool = False) -> None:
-        self._ends_only = ends_only
+    def __init__(self) -> None:
         self.journals: dict[str, SealedJournal] = {}
         self.unsound: list[Seal] = []  # found or replaced with a content that was not sealed, and not accepted yet
 
@@ -117,10 +113,7 @@ class SealedState:
             if not is_inside(part.journal):
                 continue  # whoever wrote that is seen by the seal behind it
             journal = self.journals.setdefault(part.journal, SealedJournal())
-            content = journal.contents.setdefault(part.base, SealedContent(size=seal.size))
-            if self._ends_only:
-                content.parts.clear()
-            content.parts.append((part, seal.at))
+            journal.contents.setdefault(part.base, SealedContent(part, seal.size)).last = part
             if seal.kind in (SealKind.GROWN, SealKind.CHANGED, SealKind.CARRIED):
                 journal.stands = max(journal.stands, part.base)
         if seal.kind is SealKind.STANDS and seal.journal in self.journals:

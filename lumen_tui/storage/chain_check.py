@@ -34,14 +34,13 @@ def look_through(root: Path, *, journals: bool = True) -> ChainReport:
     earlier = {seals.sha256(line) for line in seals.lines(root, EARLIER)}
     if walk.begins_behind in earlier:
         walk.hashes |= earlier
-    sealed = sorted(walk.state.journals.items()) if journals else []
-    found = [seals.fault_of(os.path.join(root, journal), journal, known) for journal, known in sealed]
+    found = seals.faults_of(root, walk.state.journals) if journals else []
     lost = noted_heads.lost(root, noted_heads.noted(Layout(root)))
     return ChainReport(
         walk.number,
         walk.before,
         walk.at,
-        (*walk.faults, *([noted_heads.fault_of(lost)] if lost else []), *(fault for fault in found if fault)),
+        (*walk.faults, *([noted_heads.fault_of(lost)] if lost else []), *found),
         tuple(walk.state.unsound),
         tuple(walk.accepted),
         frozenset(walk.hashes),

@@ -32,7 +32,7 @@ class Sealer:
         self._noted = tuple(noted)  # what the chain must have
         pages = (layout.seals, layout.earlier_seals)
         self._named = [path for path in layout.files() if path.suffix == ".jsonl" and path not in pages]
-        self._state = SealedState(ends_only=True)
+        self._state = SealedState()
         self._read = -1  # bytes of the chain that it knows
         self._turned_at = 0  # of them, when the last page was to be turned
         self._sealed: dict[str, tuple[int, int]] = {}  # inode and size of each journal that is sealed to its end
@@ -86,7 +86,7 @@ class Sealer:
             size = 0
         if size == self._read:
             return []
-        self._state, self._read = seals.read_chain(self._root, ends_only=True), size
+        self._state, self._read = seals.read_chain(self._root), size
         lost = noted_heads.lost(self._root, self._noted)
         if lost:
             heads, why = tuple(one.head for one in lost), str(noted_heads.fault_of(lost))
@@ -98,9 +98,6 @@ class Sealer:
     def _note(self) -> None:
         head = seals.head(self._root)
         self._noted = (head,) if head.head else ()
-
-    def _whole(self, journal: str) -> SealedJournal:
-        return seals.read_chain(self._root).journals[journal]
 
     def _append(self, make: seals.Make) -> None:
         added = seals.append(self._root, make)
@@ -123,11 +120,11 @@ class Sealer:
             status = os.stat(path, follow_symlinks=False)
         except OSError:
             self._sealed.pop(path, None)
-            return seals.fault_of(path, journal, self._whole(journal))
-        contents = [known.contents[base] for base in known.candidates()]
-        if any(content.inode == status.st_ino and content.end <= status.st_size for content in contents):
-            return None
-        return seals.fault_of(path, journal, self._whole(journal))
+        else:
+            contents = [known.contents[base] for base in known.candidates()]
+            if any(content.inode == status.st_ino and content.end <= status.st_size for content in contents):
+                return None
+        return next(iter(seals.faults_of(self._root, {journal: known})), None)
 
     def _grown(self, path: str, journal: str, known: SealedJournal | None) -> list[SealedPart]:
         """Return the parts that a journal has and no seal yet; none while somebody writes to it."""
@@ -155,8 +152,9 @@ class Sealer:
         same = [base for base in bases if known.contents[base].inode == inode]
         if len(same) == 1:
             return same[0]
-        contents = self._whole(journal).contents
-        return next((base for base in bases if seals.first_fault(fd, journal, contents[base]) is None), bases[0])
+        opened = seals.OpenJournal(fd, journal, known)
+        seals.compare(self._root, {journal: opened})
+        return next((base for base in bases if opened.faults[base] is None), bases[0])
 
 
 def turn(layout: Layout, at: str) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from lumen_tui.model import digests
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.seals import Seal, SealedContent, SealedJournal, SealedPart, SealedState, SealHead, SealKind
+from lumen_tui.model.seals import Seal, SealedJournal, SealedPart, SealedState, SealHead, SealKind
 from lumen_tui.model.times import iso
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.clock import SystemClock
@@ -25,6 +25,7 @@ EARLIER = "seals.1.jsonl"  # the page of the chain before
 _PART = 256 * 1024  # bytes of one hash: how closely a change of a new content is located
 _MUCH = 64 * 1024  # bytes from which OpenSSL is worth its loading
 _PARTS = 300  # in one line, which has to stay below files.MAX_LINE
+_OPEN = 100  # journals that are open at a time
 _DEEP = 3  # folders between a state folder and a journal, at most
 _TAIL = 2 * files.MAX_LINE
 decode = msgspec.json.Decoder(Seal).decode
@@ -118,12 +119,16 @@ def lines(root: files.StrPath, name: str = NAME) -> Iterator[bytes]:
         yield data[begin:]
 
 
-def read_chain(root: files.StrPath, *, ends_only: bool = False) -> SealedState:
-    """Return what the chain says, without a look at the journals."""
-    state = SealedState(ends_only=ends_only)
+def _decoded(root: files.StrPath) -> Iterator[Seal]:
     for line in lines(root):
         with contextlib.suppress(*UNDECODABLE):
-            state.add(decode(line))
+            yield decode(line)
+
+
+def read_chain(root: files.StrPath) -> SealedState:
+    """Return what the chain says, without a look at the journals."""
+    state = SealedState()
+    state.add_all(_decoded(root))
     return state
 
 
@@ -198,12 +203,13 @@ class NewContent:
     def _look(self) -> bool:
         """Return whether the chain knows the journal, with both files read."""
         self._root = chain_above(self._path)
-        state = read_chain(self._root) if self._root else SealedState()
-        if not self._root or os.path.relpath(self._known_as, self._root) not in state.journals:
+        known = read_chain(self._root).journals if self._root else {}
+        if not self._root or os.path.relpath(self._known_as, self._root) not in known:
             return False
         self._journal = os.path.relpath(self._path, self._root)
-        known = state.journals.get(self._journal)
-        self._fault = str(fault_of(self._path, self._journal, known) or "") if known else ""
+        if self._journal in known:
+            faults = faults_of(self._root, {self._journal: known[self._journal]})
+            self._fault = "".join(str(fault) for fault in faults)
         self._parts = self._hashed()
         return True
 
@@ -265,33 +271,67 @@ def chain_above(path: files.StrPath) -> str:
     return ""
 
 
-def fault_of(path: files.StrPath, journal: str, known: SealedJournal) -> SealFault | None:
-    """Return where a journal is none of the contents that it may have; None where it is one."""
-    candidates = known.candidates()
-    try:
-        fd = files.open_plain(path)
-    except (FileNotFoundError, NotADirectoryError):
-        may_be_absent = known.stands not in known.contents or any(not known.contents[base].end for base in candidates)
-        return None if may_be_absent else SealFault(journal, "it is gone")
-    except (files.StoreError, OSError):
-        return None  # what is in its place is reported elsewhere
-    try:
-        inode = os.fstat(fd).st_ino
-        faults = {base: first_fault(fd, journal, known.contents[base]) for base in candidates}
-    finally:
-        os.close(fd)
-    if not faults or None in faults.values():
-        return None
-    same = [base for base in candidates if known.contents[base].inode == inode]
-    return faults[(same or [known.stands if known.stands in faults else candidates[0]])[0]]
+class OpenJournal:
+    """A journal that is open, held against the contents that it may have."""
+
+    def __init__(self, fd: int, name: str, known: SealedJournal) -> None:
+        """Begin with no fault in any of them."""
+        self._fd, self._name, self._known = fd, name, known
+        self._status = os.fstat(fd)
+        self.faults: dict[int, SealFault | None] = dict.fromkeys(known.candidates())  # the first of each, by base
+
+    def compare(self, part: SealedPart, at: str) -> None:
+        """Hold one part of a content against it, which was sealed at that time."""
+        if part.base not in self.faults or self.faults[part.base] is not None:
+            return
+        if not 0 <= part.begin <= part.end <= self._status.st_size:
+            begin = min(part.begin, self._status.st_size)
+            self.faults[part.base] = SealFault(self._name, "are not there any more", at, begin, part.end)
+        elif sha256(os.pread(self._fd, part.end - part.begin, part.begin)) != part.sha256:
+            self.faults[part.base] = SealFault(self._name, "are not what they were", at, part.begin, part.end)
+
+    def fault(self) -> SealFault | None:
+        """Return where it is none of the contents; None where it is one."""
+        if not self.faults or None in self.faults.values():
+            return None
+        bases, stands = list(self.faults), self._known.stands
+        same = [base for base in bases if self._known.contents[base].inode == self._status.st_ino]
+        return self.faults[(same or [stands if stands in self.faults else bases[0]])[0]]
 
 
-def first_fault(fd: int, journal: str, content: SealedContent) -> SealFault | None:
-    """Return the first part of a content that an open file does not have."""
-    size = os.fstat(fd).st_size
-    for part, at in content.parts:
-        if not 0 <= part.begin <= part.end <= size:
-            return SealFault(journal, "are not there any more", at, min(part.begin, size), part.end)
-        if sha256(os.pread(fd, part.end - part.begin, part.begin)) != part.sha256:
-            return SealFault(journal, "are not what they were", at, part.begin, part.end)
-    return None
+def compare(root: files.StrPath, journals: Mapping[str, OpenJournal]) -> None:
+    """Hold each part of the chain against the journal that it is of. None is kept: a page has thousands."""
+    for seal in _decoded(root):
+        for part in seal.parts:
+            if part.journal in journals:
+                journals[part.journal].compare(part, seal.at)
+
+
+def faults_of(root: files.StrPath, known: Mapping[str, SealedJournal]) -> list[SealFault]:
+    """Return where journals are none of the contents that they may have."""
+    names = sorted(known)
+    groups = [names[at : at + _OPEN] for at in range(0, len(names), _OPEN)]
+    return [fault for group in groups for fault in _faults_of(root, {name: known[name] for name in group})]
+
+
+def _faults_of(root: files.StrPath, known: Mapping[str, SealedJournal]) -> list[SealFault]:
+    faults: list[SealFault] = []
+    journals: dict[str, OpenJournal] = {}
+    with contextlib.ExitStack() as opened:
+        for name in known:
+            try:
+                fd = files.open_plain(os.path.join(root, name))
+            except (FileNotFoundError, NotADirectoryError):
+                faults += [] if _may_be_absent(known[name]) else [SealFault(name, "it is gone")]
+            except (files.StoreError, OSError):
+                continue  # what is in its place is reported elsewhere
+            else:
+                opened.callback(os.close, fd)
+                journals[name] = OpenJournal(fd, name, known[name])
+        compare(root, journals)
+        faults += [fault for journal in journals.values() if (fault := journal.fault())]
+    return sorted(faults, key=lambda fault: fault.journal)
+
+
+def _may_be_absent(known: SealedJournal) -> bool:
+    return known.stands not in known.contents or any(not known.contents[base].end for base in known.candidates())

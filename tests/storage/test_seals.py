@@ -213,6 +213,17 @@ def test_an_engine_seals_that_the_chain_is_another_and_all_that_is_there(
     assert [fault.journal for fault in chain_check.look_through(layout.root).faults] == ["memory/memory.jsonl"]
 
 
+def test_more_journals_than_are_open_at_a_time_are_all_looked_at(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seals, "_OPEN", 2)
+    changed = (layout.signals, layout.receipts, layout.memory)
+    for journal in changed:
+        put(journal, flipped(journal.read_bytes(), random.Random(3))[0], in_place=True)  # noqa: S311
+    found = chain_check.look_through(layout.root).faults
+    assert [fault.journal for fault in found] == sorted(os.path.relpath(path, layout.root) for path in changed)
+
+
 def test_a_note_from_before_the_oldest_page_is_no_alarm(layout: Layout) -> None:
     note(layout)
     for beat in (60, 70, 80):
