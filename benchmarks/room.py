@@ -43,9 +43,10 @@ class Effort(NamedTuple):
     keys: int = 60
     turns: int = 6  # of focus, dialog, sheet and verdict
     probes: int = 30
+    triages: bool = True  # whether a hundred discoveries are decided
 
 
-QUICK = Effort(runs=2, idle=5.0, keys=20, turns=2, probes=10)
+QUICK = Effort(runs=2, idle=5.0, keys=20, turns=2, probes=10, triages=False)
 
 
 @dataclass
@@ -390,7 +391,8 @@ def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], effort: E
         for id in ("G1", "G2", "G3", "G4", "G10", "G11"):
             yield Row(id, "the room", skipped=reason)
         return
-    yield from triage(folder, newest)
+    if effort.triages:
+        yield from triage(folder, newest)
     for nodes, signals in sizes:
         size = f"{nodes:,} + {signals:,}" if nodes != signals else f"{nodes:,} each"
         layout = make_state(folder / f"room-{nodes}-{signals}", nodes=nodes, signals=signals, newest=newest)
