@@ -105,18 +105,20 @@ def _number(tail: bytes) -> int:
 
 
 def lines(root: files.StrPath, name: str = NAME) -> Iterator[bytes]:
-    """Yield the lines of the chain, or of the page before it, a torn one too.
+    """Yield the lines that the chain has now, or the page before it, a torn one too.
 
-    One at a time: those of a whole page at once, between what is kept of them, would leave an engine that runs for
-    months with memory that it never gives back.
+    Never all at once: buffers of that size would leave an engine that runs for months with memory that it never gives
+    back.
     """
-    data = files.read(os.path.join(root, name), 1 << 40) or b""
-    begin = 0
-    while (end := data.find(b"\n", begin)) >= 0:
-        yield data[begin:end]
-        begin = end + 1
-    if begin < len(data):
-        yield data[begin:]
+    try:
+        fd = files.open_plain(os.path.join(root, name))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    with open(fd, "rb") as file:
+        left = os.fstat(fd).st_size  # what somebody appends meanwhile may come in pieces
+        while left > 0 and (line := file.readline(left)):
+            left -= len(line)
+            yield line.removesuffix(b"\n")
 
 
 def _decoded(root: files.StrPath) -> Iterator[Seal]:
