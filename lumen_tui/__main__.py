@@ -18,12 +18,19 @@ def start() -> int:
 
     Where no thread was ever started the process exits at once: interpreter shutdown costs a hot verb 2 ms of 25.
     """
+    sys.excepthook = _tell_crash
     code = main()
     if "threading" not in sys.modules:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _tell_crash(kind: object, error: BaseException, trace: object) -> None:
+    from lumen_tui.crashes import tell  # which nobody loads who does not crash
+
+    tell(error)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -123,8 +123,10 @@ def _engine(options: Options) -> int:
     from lumen_tui.model.quick_imports import import_basics
 
     import_basics()
+    from lumen_tui import crashes
     from lumen_tui.headless.engine_only import run_engine
 
+    crashes.watch_threads()
     return run_engine(_state(options), beats=1 if options.once else options.beats, log_format=options.log_format)
 
 
@@ -153,9 +155,11 @@ def _refuse(reason: str) -> int:
 
 
 def _open(root: Path, options: Options) -> int:
+    from lumen_tui import crashes
     from lumen_tui.tui.main import run_room
     from lumen_tui.tui.patches.way_out import way_out
 
+    crashes.watch_threads()
     way_out.prepare()  # the filling of a demo had signals of its own
     return run_room(
         root,

@@ -6,19 +6,19 @@ its own, which is escaped in data as well: nothing that is quoted can pass for o
 
 from __future__ import annotations
 
-import re
-
+from lumen_tui.model.lookalikes import latin
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 
-_TAGS = ("data", "order", "conventions")
-# Whatever is between < and the name that is no letter (a slash, spaces, invisible characters) still looks like the tag.
-_BEGINNING = lazy_re(rf"[<＜﹤](?=[^\w<>＜＞]{{0,12}}(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
+_TAGS = frozenset(("data", "order", "conventions"))
+# Whatever is between < and the name that is no letter (a slash, spaces, invisible characters) still looks like the tag,
+# and so does a bracket that looks like <, or a name with accents or with letters that look like its own.
+_BEGINNING = lazy_re(r"[<＜﹤‹〈〈⟨❮ᐸ˂](?=[^\w<>＜＞]{0,12}((?:\w[\u0300-\u036f]{0,4}){1,30}))")
 
 
 def escaped(text: str) -> str:
-    """Return `text` with every beginning of one of our tags escaped."""
-    return _BEGINNING.sub("&lt;", text)
+    """Return `text` with every beginning of one of our tags, and of what looks like one, escaped."""
+    return _BEGINNING.sub(lambda found: "&lt;" if latin(found[1]) in _TAGS else found[0], text)
 
 
 def fence(text: str, source: str) -> str:

@@ -15,6 +15,9 @@ _WORD = lazy_re(r"[^\W\d_]+")
 _TOKEN = lazy_re(r"[^\s\"'`{}()\[\],;=]+")
 _ALPHABETS = frozenset({"CYRILLIC", "GREEK", "CHEROKEE", "ARMENIAN", "LISU", "MATHEMATICAL"})
 _ALIKE = frozenset("асԁеһіјӏкорԛѕԝхуАВЕЅІЈКМНОРСТХУѴԌԚԜονρΑΒΕΖΗΙΚΜΝΟΡΤΥΧօոսհցԼՕՍ")
+# What letters are taken for; capitals first, as that of Ν is another letter than that of ν.
+_CAPITALS = str.maketrans("ΑАΒВΕЕΙІΚКΜМΝΟОΡРСΤТΥУХΧ", "AABBEEIIKKMMNOOPPCTTYYXX")
+_LETTERS = str.maketrans("аɑαсϲԁеҽіιıјոпоοօрρгѕтτνѵухχ", "aaaccdeeiiijnnoooppr" + "sttvvyxx")
 _FORMS = ("<super>", "<sub>", "<circle>", "<square>", "<fraction>")  # that nobody takes for the plain sign
 _MOST = 3  # words that are named
 
@@ -25,6 +28,14 @@ def mixed(word: str) -> bool:
         return False
     alphabets = {_alphabet(char) for char in word}
     return "LATIN" in alphabets and bool(alphabets & _ALPHABETS)
+
+
+def latin(word: str) -> str:
+    """Return the small Latin letters for which a word is taken at a glance."""
+    if word.isascii():
+        return word.lower()
+    plain = "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
+    return plain.translate(_CAPITALS).casefold().translate(_LETTERS)
 
 
 def look_alikes(text: str) -> str:

@@ -42,6 +42,19 @@ def safe(text: str) -> str:
     return _HOSTILE.sub(_visible, text.replace("\r\n", "\n"))
 
 
+def inert_json(line: bytes) -> bytes:
+    """Return the same JSON for a file that somebody may print: what acts on a terminal is written as its escape.
+
+    For records whose words must stay as they are; others are made safe.
+    """
+    return line if line.isascii() else _HOSTILE.sub(_json_escape, line.decode()).encode()
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
 def safe_all(value: object) -> object:
     """Return a decoded JSON value with every text in it made safe, its lists as tuples."""
     if isinstance(value, str):

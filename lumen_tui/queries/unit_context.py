@@ -8,6 +8,7 @@ from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.fences import fence, order
 from lumen_tui.model.records import Signal, decode_signal
+from lumen_tui.model.secrets.redaction import redact
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.model.views import NodeView, UnitView
 from lumen_tui.queries.trail import CHECKPOINT, DECISION, DISCOVERY, Trail
@@ -55,13 +56,14 @@ def known_of(layout: Layout, wu_id: str, now: float) -> str:
 
 
 def _described(unit: UnitView) -> Iterator[str]:
-    yield f"{unit.id}: {one_line(unit.title, 200)} ({unit.status}, {unit.priority}, lane {unit.lane or 'none'})"
+    """Yield what its file says, which a person may have written by hand: with secrets masked."""
+    yield f"{unit.id}: {one_line(redact(unit.title), 200)} ({unit.status}, {unit.priority}, lane {unit.lane or 'none'})"
     if unit.acceptance:
         yield "It is accepted when:"
-        yield from (f"- {one_line(text, _ENTRY)}" for text in unit.acceptance)
+        yield from (f"- {one_line(redact(text), _ENTRY)}" for text in unit.acceptance)
     if unit.blocked_reason:
-        yield f"Blocked: {one_line(unit.blocked_reason, _ENTRY)}"
-    if body := safe(unit.body).strip():
+        yield f"Blocked: {one_line(redact(unit.blocked_reason), _ENTRY)}"
+    if body := redact(safe(unit.body)).strip():
         yield body if len(body) <= _BODY else f"{body[:_BODY]} … (the rest: read_file work/{unit.id}.md)"
 
 

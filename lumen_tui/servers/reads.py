@@ -21,8 +21,10 @@ from lumen_tui.model.access import Principal
 from lumen_tui.model.approvals import Approval, canonical
 from lumen_tui.model.archive import KINDS, WITHDRAWN
 from lumen_tui.model.searching import SearchQuery
+from lumen_tui.model.secrets.redaction import redact, redact_value
 from lumen_tui.model.tasks import Status, TaskView, live_ones
 from lumen_tui.model.text import one_line
+from lumen_tui.model.work import WorkUnit
 from lumen_tui.queries import documents
 from lumen_tui.queries.documents import Document, SettledDocument
 from lumen_tui.servers.desk import Desk
@@ -276,7 +278,13 @@ def list_units(desk: Desk, who: Principal, arguments: UnitsRequest) -> Document:
     if arguments.status:
         is_open = arguments.status == "open"
         units = [unit for unit in units if unit.status == arguments.status or (is_open and unit.status != "done")]
-    return _page("units", units, arguments.offset, arguments.limit)
+    page = units[arguments.offset : arguments.offset + arguments.limit]
+    return {"units": [_masked(unit) for unit in page], "total": len(units)}
+
+
+def _masked(unit: WorkUnit) -> object:
+    """Return a unit for a program: its file may be written by hand, with a secret in it."""
+    return redact_value(msgspec.to_builtins(unit), redact)
 
 
 def _page(name: str, rows: Sequence[object], offset: int, limit: int) -> Document:
@@ -290,7 +298,7 @@ def read_unit(desk: Desk, who: Principal, arguments: UnitRequest) -> Document:
     unit = next((unit for unit in desk.snapshot().work if unit.id == name), None)
     if unit is None:
         raise ActionError(f"there is no work unit {name}", missing=True)
-    return {"unit": unit, "known": known_of(desk.layout, name, desk.now)}
+    return {"unit": _masked(unit), "known": known_of(desk.layout, name, desk.now)}
 
 
 def list_discoveries(desk: Desk, who: Principal, arguments: DiscoveriesRequest) -> Document:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
+from rich.text import Text
 from textual import events
 from textual._compositor import CompositorUpdate
 from textual.app import App
@@ -22,6 +23,7 @@ from textual.filter import NoColor
 from textual.screen import Screen
 
 from lumen_tui.actions.outcome import Done
+from lumen_tui.crashes import crash_words
 from lumen_tui.engine.port import Port
 from lumen_tui.model.liveness import EngineLife
 from lumen_tui.model.requests.base import Request
@@ -216,12 +218,18 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
         super().exit(result, return_code, message)
 
     def _handle_exception(self, error: Exception) -> None:
-        """As Textual has it; but where an upgrade took the files away, one sentence tells more than the traceback."""
+        """As Textual has it, but told without the values of variables, and made safe.
+
+        Where an upgrade took the files away, one sentence tells more.
+        """
+        self._return_code = 1
         if why := integrity.program_replaced():
-            self._return_code = 1
             self.panic(f"lumen-tui: {why}")
-        else:
-            super()._handle_exception(error)
+            return
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self.panic(Text(crash_words(error)))
 
     def _keep_screen(self) -> None:
         """Leave the room's last screen for the first paint of the next one."""

@@ -33,6 +33,7 @@ import msgspec  # noqa: E402
 
 from lumen_tui.model import ids  # noqa: E402
 from lumen_tui.model.tasks import Exit  # noqa: E402
+from lumen_tui.model.text import safe  # noqa: E402
 from lumen_tui.model.times import iso  # noqa: E402
 from lumen_tui.storage import files, integrity  # noqa: E402
 from lumen_tui.store.tasks import claims, leases, task_records  # noqa: E402
@@ -98,7 +99,7 @@ def _tell_where(world: World) -> None:
     """Write on stderr where the exception came from that is being handled."""
     import traceback  # 5 ms, which nearly no worker needs
 
-    sys.stderr.write(world.redact(traceback.format_exc()))
+    sys.stderr.write(world.redact(safe(traceback.format_exc())))
 
 
 def _last_event(task: Task, status: str, reason: str) -> None:

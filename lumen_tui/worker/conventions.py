@@ -52,7 +52,7 @@ def conventions(context: Context, budget: int) -> tuple[Line, ...]:
         return ()
     shown: list[tuple[Line, ...]] = []
     for file in reversed(list(_files(context, folder))):
-        text, budget = _fitted(file, budget)
+        text, budget = _fitted(_SourceFile(file.path, context.redact(file.text)), budget)
         shown.insert(0, lines_of(text, file.path))
     return (Line(_INTRO, "worker/conventions"), *(line for part in shown for line in part)) if shown else ()
 

@@ -17,6 +17,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.base import Context, ToolError
+from lumen_tui.tools.policy.fence import redactor
 from lumen_tui.tools.sandbox.admission import tier_in_force
 from lumen_tui.tools.toolbox import Toolbox
 from lumen_tui.worker.prompt import build
@@ -53,8 +54,9 @@ def preview(store: Store, role: str, task_id: str, now: float, environ: Mapping[
     spec, folder = _spec(store, role, task_id)
     loaded = role_of(store, spec, environ)
     context = Context(
-        role=loaded, spec=spec, store=store, folder=folder, now=lambda: now, monotonic=lambda: now, environ=environ
-    )
+        role=loaded, spec=spec, store=store, folder=folder, now=lambda: now, monotonic=lambda: now, environ=environ,
+        redact=redactor(environ),
+    )  # fmt: skip
     box = Toolbox(loaded, spec, context)
     context = msgspec.structs.replace(context, rules=box.rules)
     try:

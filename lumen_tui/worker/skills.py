@@ -27,7 +27,7 @@ def skills(context: Context, budget: int) -> tuple[Line, ...]:
     listed: list[Line] = []
     left_out: list[str] = []
     for skill in of_task(context).skills:
-        line = f"- {skill.name}: {one_line(skill.description, 1024)}"
+        line = f"- {skill.name}: {one_line(context.redact(skill.description), 1024)}"
         if (size := len(line.encode("utf-8", "replace")) + 1) > budget:
             left_out.append(skill.name)
             continue

@@ -19,6 +19,7 @@ from lumen_tui.model import agent
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.secrets.redaction import redact_value
 from lumen_tui.model.tasks import Parked, Spec
+from lumen_tui.model.text import inert_json
 from lumen_tui.providers.conversation.history import Said, UserMessage
 from lumen_tui.providers.conversation.steps import (
     VERSION,
@@ -155,7 +156,7 @@ class StepJournal:
 
     def _go_on(self, prompt: str) -> str:
         if self.found.damaged:  # else what follows would stand behind the damage
-            lines = [msgspec.json.encode(record) + b"\n" for record in self.earlier]
+            lines = [inert_json(msgspec.json.encode(record)) + b"\n" for record in self.earlier]
             files.replace(self._path, b"".join(lines))
         prompts = [record.prompt for record in self.earlier if isinstance(record, Head | GoesOn)]
         self._append([GoesOn(self._attempt, prompt)], durable=False)
@@ -177,7 +178,8 @@ class StepJournal:
 
     def _append(self, records: Any, *, durable: bool) -> None:
         clean = [redact_value(msgspec.to_builtins(record), self._redact) for record in records]
-        files.append(self._path, b"".join(msgspec.json.encode(entry) + b"\n" for entry in clean), durable=durable)
+        lines = [inert_json(msgspec.json.encode(entry)) + b"\n" for entry in clean]
+        files.append(self._path, b"".join(lines), durable=durable)
 
     def park(self, parked: Parked) -> None:
         """Make all steps durable, then note that the task waits."""

@@ -15,12 +15,12 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
 import msgspec
 
+from lumen_tui import crashes
 from lumen_tui.model import patterns, spawning
 from lumen_tui.providers.choose import preload
 from lumen_tui.storage import process
@@ -131,8 +131,8 @@ def become_worker(folder: str, program: Program, fds: list[int]) -> NoReturn:
         code = program([folder])
         sys.stdout.flush()
         sys.stderr.flush()
-    except BaseException:  # noqa: BLE001 - the edge of the process: nothing may get back into the zygote's loop
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001 - the edge of the process: nothing may get back into the zygote's loop
+        crashes.tell(error)
     finally:
         os._exit(code)
 

@@ -9,6 +9,7 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from lumen_tui import crashes
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import Session
 from lumen_tui.model import extras
@@ -83,4 +84,5 @@ def run_serve(session: Session, args: Namespace) -> int:
         names=tuple(args.name),
         reads=float(args.limit),
     )
+    crashes.watch_threads()
     return serve(session.root, listening, lambda text: print(text, flush=True))

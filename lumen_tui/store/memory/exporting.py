@@ -14,6 +14,7 @@ from lumen_tui.model.lumenunits import Unit
 from lumen_tui.storage import directories, files, frontmatter
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
+from lumen_tui.storage.redaction import clean, clean_value
 
 _CHUNK = 512 * 1024
 
@@ -122,7 +123,7 @@ def edges_in_force(layout: Layout, left_out: dict[str, int]) -> list[Raw]:
 
 
 def units(layout: Layout, left_out: dict[str, int]) -> Iterator[Unit]:
-    """Yield the work units, by name; unreadable ones are counted."""
+    """Yield the work units, by name, with secrets in files written by hand masked; unreadable ones are counted."""
     for path in sorted(layout.work.glob("WU-*.md")):
         try:
             front, body = frontmatter.split((files.read(path) or b"").decode(errors="replace"))
@@ -130,7 +131,7 @@ def units(layout: Layout, left_out: dict[str, int]) -> Iterator[Unit]:
             count(left_out, "work units whose file cannot be read")
             continue
         plain: Raw = msgspec.to_builtins(front)
-        yield Unit({**plain, "id": path.stem}, body)
+        yield Unit({**clean_value(plain), "id": path.stem}, clean(body))
 
 
 def left_behind(layout: Layout) -> dict[str, int]:

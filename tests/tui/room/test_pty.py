@@ -16,11 +16,6 @@ from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.requests.tasks import NewTask
 
 _EVIL = "a\x1b]52;c;aGk=\x07b\x1b[2Jc\x9bd\u202ee [/] [@click=app.exit]f[/]"
-# What Textual itself sends and no text of a file may contain.
-_OWN = re.compile(
-    rb"\x1b\[[0-9;]*[mnHBCDGKXb]|\x1b\[\?[0-9;]+[hl]|\x1b\[\?[0-9]+\$p|\x1b\[[<>]?[0-9;]*u|\x1b\[22;0t|\x1b\[23;0t"
-    rb"|\x1b\]22;[a-z]*\x07|\x1b\]0;[^\x07\x1b]*\x07|\x1b\[2J|\x1b\[[0-9;]*[rq]|\x1b\[>q"
-)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -64,10 +59,7 @@ def test_hostile_text_never_reaches_the_wire(state: Path, terminals: list[Termin
     terminal.wait_for("something noticed")
     for key in ("4", "3", "5", "n", "2", "z"):
         terminal.answer(key)
-    left = _OWN.sub(b"", terminal.sent)
-    assert b"\x1b" not in left, left[left.index(b"\x1b") - 40 :][:120]
-    assert b"]52" not in terminal.sent.replace("␛]52".encode(), b"")
-    assert not re.search("[\x80-\x9f\u202e\u2066]", left.decode())
+    assert terminal.foreign() == ""
     terminal.press("q")
     assert terminal.end() == 0
 
