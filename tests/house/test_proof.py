@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 import lumen_proof
 import pytest
@@ -50,3 +51,15 @@ def test_a_row_that_must_run_and_was_left_out_is_named(tmp_path: Path) -> None:
     lines = {("S2", "ways out"): Tally(), ("S9", "ports"): Tally(), ("S2", "walls"): Tally(points=1)}
     assert lumen_proof.missing(lines, required) == ["S5 was not run at all", "S9 was skipped"]
     assert lumen_proof.left_out(lines).startswith("rows of the proof that were skipped: 2 of 3\n  S2 (ways out)")
+
+
+@pytest.mark.parametrize(("kind", "outcome"), [("failed", "error"), ("skipped", "skipped")])
+def test_a_file_that_was_not_collected_names_no_line_and_hides_no_other(
+    kind: Literal["failed", "skipped"], outcome: str
+) -> None:
+    whole = pytest.CollectReport("tests/test_new.py", kind, "No module named 'new'", None)
+    proves = ("proves", ("S5", "ids", 3))
+    test = pytest.TestReport(
+        "tests/test_ids.py::test_ids", ("", 0, ""), {}, "passed", None, "call", user_properties=[proves]
+    )
+    assert lumen_proof.tally([(outcome, whole), ("passed", test)]) == {("S5", "ids"): Tally(points=3)}

@@ -69,10 +69,15 @@ def _claims(properties: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str
             yield row, tried, attempts
 
 
-def tally(reports: Iterable[tuple[str, pytest.TestReport]]) -> Tallies:
-    """Return each line with its counts, from the reports by outcome (`passed`, `failed`, `error`, `skipped`)."""
+def tally(reports: Iterable[tuple[str, pytest.TestReport | pytest.CollectReport]]) -> Tallies:
+    """Return each line with its counts, from the reports by outcome (`passed`, `failed`, `error`, `skipped`).
+
+    A file that could not be collected, or was skipped as a whole, names no line.
+    """
     lines: Tallies = {}
     for outcome, report in reports:
+        if isinstance(report, pytest.CollectReport):
+            continue
         swept = dict(report.user_properties).get(lumen_sweeps.TAKEN)
         for row, tried, attempts in _claims(report.user_properties):
             line = lines.setdefault((row, tried), Tally())
