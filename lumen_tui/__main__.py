@@ -99,9 +99,10 @@ def _carry_out(words: list[str]) -> int:
         import gc
 
         gc.disable()  # importing makes nothing that could be collected; the command turns it on again
-        from lumen_tui.model.quick_imports import import_basics
+        from lumen_tui.model.quick_imports import import_argparse, import_basics
 
         import_basics()
+        import_argparse()
         from lumen_tui.cli.main import main as cli
 
         return hot.report_masked(cli(words))

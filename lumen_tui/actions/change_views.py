@@ -17,7 +17,7 @@ from lumen_tui.store.tasks import change_records, task_files
 from lumen_tui.tools.base import size_text
 from lumen_tui.tools.isolation import placing, records
 from lumen_tui.tools.isolation.placing import Unplaceable
-from lumen_tui.tools.sandbox.policy import RUN_LATER
+from lumen_tui.tools.sandbox.protected_paths import RUN_LATER
 
 _OPEN = ("open", "part")
 _OBEYED = frozenset({*RUN_LATER, ".gitattributes", ".envrc", ".github", "Makefile", "conftest.py", "setup.py"})

@@ -103,9 +103,9 @@ def role_name(layout: Layout, text: str) -> str:
     """Return the name of a role in force."""
     from lumen_tui.store.settings import roles  # most commands need no role
 
-    known = [role.name for role in roles.list_roles(layout)[0]]
-    if text in known:
+    if roles.is_in_force(layout, text):
         return text
+    known = [role.name for role in roles.list_roles(layout)[0]]
     if not nearest(text, known):
         ids.check_name(text, "role")
     raise no_such(f"there is no role {text!r} in force", text, known)

@@ -8,7 +8,6 @@ from lumen_tui.actions import acting, checks, edits, refusal
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import ids, times
-from lumen_tui.model.config import is_endpoint
 from lumen_tui.model.loop import Command, CommandReceipt, Pause
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.engine import PauseAgent, RequestBeat, ResumeAgent, StopEngine
@@ -149,6 +148,8 @@ def _scope(store: Store, target: str) -> tuple[str, str]:
     if target == "loop":
         return "loop", "the loop"
     if target.startswith(pauses.PROVIDER):
+        from lumen_tui.model.config import is_endpoint  # few pauses name a provider
+
         name = target.removeprefix(pauses.PROVIDER)
         if not is_endpoint(load_config(store.layout)[0].models, name):
             raise ActionError(f"{name!r} is no provider", missing=True)

@@ -12,7 +12,6 @@ from lumen_tui.actions import edits, facts
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import facts as fact_model
 from lumen_tui.model import freshness, times
-from lumen_tui.model.config import FreshnessConfig
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading, probe_words
 from lumen_tui.model.freshness import claim_of, plain
 from lumen_tui.model.requests.facts import CheckFacts
@@ -27,6 +26,7 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.work import work_units
 
 if TYPE_CHECKING:
+    from lumen_tui.model.config import FreshnessConfig
     from lumen_tui.tools.probes.batch import ProbeJob
 
     Results = Sequence[tuple[ProbeJob, Reading]]

@@ -5,13 +5,14 @@ A summary is written once for the same sources, linked both ways; `summarize` wr
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from lumen_tui.actions import agents, checks, edits, lanes, refusal, sessions, signals
 from lumen_tui.actions.edits import Fields
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import fields, ids, times
-from lumen_tui.model.config import Config
 from lumen_tui.model.digests import text_digest
 from lumen_tui.model.kinds import COMPLETION
 from lumen_tui.model.loop import Heartbeat
@@ -33,6 +34,9 @@ from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.tasks.task_records import read_json
 from lumen_tui.store.work import sessions as stored_sessions
 from lumen_tui.store.work import work_units
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 
 def summary_draft(store: Store, wu_id: str, status: str = "") -> Draft:

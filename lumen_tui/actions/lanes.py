@@ -6,6 +6,8 @@ the stamp that follow from it. Undo sets the fields and lets the rest follow in 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from lumen_tui.actions import agents, checks, edits
@@ -13,7 +15,6 @@ from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import kinds, times
 from lumen_tui.model import lanes as names
-from lumen_tui.model.config import Config, LanesConfig
 from lumen_tui.model.records import Change
 from lumen_tui.model.requests.work import BlockWorkUnit, ClaimWorkUnit, ReleaseWorkUnit, UnblockWorkUnit
 from lumen_tui.model.work import Holder, Tracked
@@ -26,6 +27,9 @@ from lumen_tui.store.sessions.hook_events import SignalTimes
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.work import sessions as stored
 from lumen_tui.store.work import work_units
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config, LanesConfig
 
 READY = "ready"
 IN_PROGRESS = "in_progress"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from lumen_tui.storage.redaction import clean_value
 from lumen_tui.storage.rewriting import Watch, unwatched
 from lumen_tui.storage.store import Store
 
+R = TypeVar("R", bound=Request)
 Handler = Callable[..., Done]  # store, request, by, now
 
 # The function in this package that carries out each verb; its module is imported when the verb is used.
@@ -189,10 +190,15 @@ def named(verb: str, arguments: Mapping[str, Any]) -> Request:
     kind = request_types().get(verb)
     if kind is None:
         raise ActionError(f"there is no verb {verb!r}", candidates=refusal.nearest(verb, HANDLERS))
+    return fitted(kind, arguments)
+
+
+def fitted(kind: type[R], arguments: Mapping[str, Any]) -> R:
+    """Return the request of this type with these arguments. ActionError where they do not fit."""
     try:
         return msgspec.convert(dict(arguments), kind)
     except msgspec.ValidationError as error:
-        raise ActionError(f"{verb}: {error}") from error
+        raise ActionError(f"{kind.__struct_config__.tag}: {error}") from error
 
 
 def perform(

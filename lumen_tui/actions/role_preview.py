@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,15 +13,15 @@ from lumen_tui.model.analytics import Stats, Tally, shares
 from lumen_tui.model.budget import dollars
 from lumen_tui.model.config import Config
 from lumen_tui.model.roles import BACKGROUND_TOOLS, WRITE_TOOLS, Role
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import Spec, Status, TaskView
 from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import grants
-from lumen_tui.providers.base import ProviderError
-from lumen_tui.providers.choose import targets
 from lumen_tui.store.settings.toolservers import role_problems
 from lumen_tui.tools.base import BadRules, TaskRules
 from lumen_tui.tools.policy.rules import derive
+
+if TYPE_CHECKING:
+    from lumen_tui.model.snapshot import Snapshot
 
 Line = tuple[str, str]  # what it is about, and what will be
 _WITHOUT_MAIN = (
@@ -91,6 +92,9 @@ def changed(before: Role, after: Role, context: PreviewContext) -> tuple[Line, .
 
 def model_words(role: Role, config: Config, brain: str = "") -> str:
     """Say which model its tasks get, and by which setting; `brain` is what the engine's heartbeat reports."""
+    from lumen_tui.providers.base import ProviderError
+    from lumen_tui.providers.choose import targets  # firing a role asks for no model
+
     by = "[models.roles]" if role.name in config.models.roles else f"its tier {role.tier}"
     try:
         first, *others = targets(config.models, role, _NONE, _keys(brain))

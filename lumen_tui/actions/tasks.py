@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from lumen_tui.actions import acting, agents, attention, checks, edits, engine, hosts, places, subtasks
+from lumen_tui.actions import acting, agents, checks, edits, engine, hosts, places, subtasks
 from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import acceptance, agent, fields, ids, isolation, times
@@ -284,6 +284,8 @@ def retry(store: Store, request: RetryTask, *, by: str, now: float) -> Done:
     spec = subtasks.ordered(store, _checked(store, spec))
     queued = _queue(store, spec, by=by, now=now, verb="task.retry")
     if status in (Status.FAILED, Status.LOST):
+        from lumen_tui.actions import attention  # all that can need somebody
+
         with contextlib.suppress(files.StoreError):  # the task is queued; the failure just stays in sight
             attention.dismiss_one(store, full_id, by=by, now=now, reason=f"tried again as {queued.target}")
     return queued

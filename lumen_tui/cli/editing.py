@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.session import talk
-from lumen_tui.engine.launch import NoEditor, editor_command
 from lumen_tui.storage import files, repair
 
 
@@ -21,6 +18,8 @@ def edited(text: bytes, name: str) -> Iterator[bytes]:
 
     Raise ActionError where there is no editor, it failed, or nothing was changed.
     """
+    import tempfile  # with subprocess 5 ms, for the few commands that open an editor
+
     folder = Path(tempfile.mkdtemp(prefix="lumen-edit-"))
     path = folder / name
     files.replace(path, text)
@@ -36,6 +35,10 @@ def edited(text: bytes, name: str) -> Iterator[bytes]:
 
 
 def _text_after_editing(path: Path, before: bytes) -> bytes:
+    import subprocess
+
+    from lumen_tui.engine.launch import NoEditor, editor_command
+
     try:
         words = editor_command(os.environ)
         code = subprocess.run([*words, str(path)]).returncode

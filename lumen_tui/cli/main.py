@@ -18,6 +18,7 @@ from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import default_root, from_home
 from lumen_tui.storage.redaction import PROCESS
 
+_OF_SESSIONS = ("start", "stop", "status", "handoff")  # documented ones; ours have other words
 VERBATIM = "--verbatim"
 _GARBAGE = 20_000  # new objects between two collections: a command that only reads a page ends before
 DONE, FAILED, BAD_INPUT, NOT_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
@@ -40,7 +41,10 @@ def main(argv: list[str]) -> int:
 
 def _may_be_documented(words: list[str]) -> bool:
     """Return whether the words may be a documented command: all of those have a colon or dash, or are of a session."""
-    return bool(words) and (":" in words[0] or "-" in words[0] or words[0] == "session")
+    first = words[0] if words else ""
+    if first == "session":
+        return len(words) > 1 and words[1] in _OF_SESSIONS
+    return ":" in first or ("-" in first and first not in COMMANDS)
 
 
 def close_stdout() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lumen_tui.model.health import HealthReport, judge
 from lumen_tui.model.liveness import EngineLife
-from lumen_tui.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from lumen_tui.model.snapshot import Snapshot
 
 
 def health_report(snapshot: Snapshot) -> HealthReport:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lumen_tui.model.config import SandboxConfig
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import TierChoice, TierTest
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import SandboxConfig
 
 _EVERY = 3600.0  # seconds between two tests while nothing changes
 

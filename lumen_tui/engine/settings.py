@@ -13,7 +13,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store.settings import roles
-from lumen_tui.store.settings.config import load_and_keep, load_config
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.loading import load_and_keep
 from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.settings.toolservers import server_problems
 from lumen_tui.tools.policy.fence import redactor

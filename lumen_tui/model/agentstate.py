@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lumen_tui.model import agent, times
 from lumen_tui.model.liveness import EngineLife
-from lumen_tui.model.snapshot import Snapshot
 from lumen_tui.model.tasks import WAITING_ON_YOU, live_ones
 from lumen_tui.model.text import one_line
+
+if TYPE_CHECKING:
+    from lumen_tui.model.snapshot import Snapshot
 
 _EVERYTHING, _LOOP = "everything", "the loop"  # names among what is paused
 _FREE = "offline"  # the brain that no budget holds back

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -11,7 +11,6 @@ from lumen_tui.model import agent, ids, times
 from lumen_tui.model.analytics import Retirement
 from lumen_tui.model.approvals import Approval, Overdue
 from lumen_tui.model.changelist import OpenList
-from lumen_tui.model.evolution import EvolutionView
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import LoopState
@@ -24,6 +23,9 @@ from lumen_tui.model.snapshot import Attention, Need
 from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
+
+if TYPE_CHECKING:
+    from lumen_tui.model.evolution import EvolutionView
 
 _ORDER = list(Need)
 _UNTIL = " until "

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
-from collections.abc import Iterable
-from typing import get_type_hints
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from lumen_tui.model import times
 from lumen_tui.model.agent import ROLE as MAIN_ROLE
-from lumen_tui.model.config import CLOSED_TOKENS, BudgetConfig, RoleBudget
 from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, LedgerEntry, SpendView
 from lumen_tui.model.tasks import Budget, Usage
 from lumen_tui.model.text import one_line
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import BudgetConfig
 
 _SLOTS_SHOWN = 60
 _CENT = 1e-9  # sums of dollars may be off by this much
 _PACE = times.HOUR  # the pace is that of the last hour
 _CLOSED = "closed, as one of the limits in the settings cannot be read: fix it"
-_BOUNDS = get_type_hints(RoleBudget, include_extras=True)
 
 
 def light_tokens(read: int, fresh_price: float, read_price: float) -> int:
@@ -70,6 +72,8 @@ class Cap(Struct, frozen=True):
     @property
     def closed(self) -> bool:
         """Whether nobody knows what it is, so that nothing is spent of it."""
+        from lumen_tui.model.config import CLOSED_TOKENS  # whoever has a cap has read settings
+
         return self.limit.tokens == CLOSED_TOKENS and self.key == "day"
 
     @property
@@ -112,10 +116,19 @@ def own_words(own: Budget) -> str:
     return ", ".join([*parts, times.span(own.seconds)] if own.seconds else parts)
 
 
+@functools.cache
+def _bounds() -> Mapping[str, Any]:
+    from typing import get_type_hints
+
+    from lumen_tui.model.config import RoleBudget  # most commands that name dollars set no cap
+
+    return get_type_hints(RoleBudget, include_extras=True)
+
+
 def out_of_range(**more: float) -> str:
     """Why no cap can be raised by so many `tokens`, `usd`, `minutes`, by the bounds of the settings; else empty."""
     for name, value in more.items():
-        most = next(part.le or 0 for part in _BOUNDS[name].__metadata__ if isinstance(part, Meta))
+        most = next(part.le or 0 for part in _bounds()[name].__metadata__ if isinstance(part, Meta))
         if not 0 <= value <= most:  # nan is neither
             return f"{name}: {one_line(str(value), 40)} is out of range: 0 to {most:,}"
     return ""
@@ -149,8 +162,8 @@ def day_cap(book: Book, config: BudgetConfig, day: str) -> Cap:
 
 def role_cap(book: Book, config: BudgetConfig, day: str, role: str) -> Cap:
     """Return the cap of a role for a day."""
-    own = config.roles.get(role, RoleBudget())
-    limit = _raised(book, day, role, Limit(own.tokens, own.usd, own.minutes * 60))
+    own = config.roles.get(role)
+    limit = _raised(book, day, role, Limit(own.tokens, own.usd, own.minutes * 60) if own else Limit())
     name = f"today's budget of role {one_line(role, 64)}"
     spent, held = book.part(day, "role", role), book.held(day, role=role)
     return Cap(name, limit, spent, held, key=f"role:{role}", role=role, unknown=book.unknown(day, role))

@@ -75,6 +75,11 @@ class Reading(Struct, frozen=True):
     value: str = ""
 
 
+def failed(reason: str) -> Reading:
+    """Return the reading of a look that found nothing out: the fact is neither confirmed nor drifted by it."""
+    return Reading(Outcome.FAILED, one_line(reason, 300))
+
+
 class Confirmation(Struct, frozen=True, omit_defaults=True):
     """One line of confirmations.jsonl. Only probes and persons write here, never the agent."""
 

@@ -6,11 +6,14 @@ The words and the shape are those of the draft `application/health+json` (draft-
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lumen_tui.model.liveness import EngineLife
-from lumen_tui.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from lumen_tui.model.snapshot import Snapshot
 
 PASS, WARN, FAIL = "pass", "warn", "fail"
 _ORDER = (PASS, WARN, FAIL)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lumen_tui.model import kinds, times
-from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.patterns import lazy_re
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import ProgressSignalsConfig
 
 _PERCENT = lazy_re(r"(?<![\d.,])(\d{1,3}) ?%")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lumen_tui.model import budget, times
 from lumen_tui.model.budget import Cap
-from lumen_tui.model.config import BudgetConfig
 from lumen_tui.model.spendbook import NOTHING, SLOT, Amount, Book, LedgerEntry
 from lumen_tui.model.text import one_line
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import BudgetConfig
 
 HOURS = 24
 _TASKS = 50  # that spent most

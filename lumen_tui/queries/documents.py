@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.model import queueing, times
-from lumen_tui.model.agentstate import agent_status
+from lumen_tui.model import times
 from lumen_tui.model.approvals import Approval, Decision, preview_rule
-from lumen_tui.model.queueing import QueueConditions
 from lumen_tui.model.skills import read_in
-from lumen_tui.model.snapshot import Need, Snapshot
-from lumen_tui.model.task_cost import TaskCost
 from lumen_tui.model.tasks import STATES, Status, TaskView, live_ones, tally
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.queries.task_costs import costs
@@ -22,6 +19,11 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store import approvals
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import newest_events
+
+if TYPE_CHECKING:
+    from lumen_tui.model.queueing import QueueConditions
+    from lumen_tui.model.snapshot import Snapshot
+    from lumen_tui.model.task_cost import TaskCost
 
 Document = dict[str, object]
 _QUESTION = ("id", "task_id", "role", "asked_at", "expires_at", "question", "options", "default", "hash")
@@ -34,6 +36,8 @@ def open_tasks(snapshot: Snapshot) -> list[TaskView]:
 
 def status_document(layout: Layout, snapshot: Snapshot, now: float) -> Document:
     """Return what `status` answers."""
+    from lumen_tui.model.agentstate import agent_status
+
     counts, every = tally(snapshot.tasks), open_tasks(snapshot)
     took = costs(layout, every, now)
     status = agent_status(snapshot, now)
@@ -81,6 +85,8 @@ def held_back(snapshot: Snapshot) -> list[str]:
 def _reached(snapshot: Snapshot) -> list[str]:
     """Return a line for each used-up cap: the day's holds back all use of models, a role's that role."""
     if full := snapshot.spend.full:
+        from lumen_tui.model.snapshot import Need
+
         need = next((need.text for need in snapshot.attention if need.need is Need.BUDGET), full)
         return [f"nothing that uses a model starts: {need}"]
     return [
@@ -91,6 +97,8 @@ def _reached(snapshot: Snapshot) -> list[str]:
 
 def waiting(view: TaskView, standing: QueueConditions) -> TaskView:
     """Return the task with every reason for which it waits."""
+    from lumen_tui.model import queueing
+
     return msgspec.structs.replace(view, reason=queueing.why(view, standing))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from lumen_tui.model import agent, budget
-from lumen_tui.model.config import Config
 from lumen_tui.model.hosting import NO_HOSTS, HostBook, with_load
 from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Heartbeat
@@ -20,10 +20,12 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.store.ledger.ledger import Ledger, LedgerReader
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.hosts import book
-from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.task_records import read_json
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 _NO_ENGINE = "no engine is running: a room starts one, or `lumen-tui --engine-only` does"
 
@@ -71,9 +73,10 @@ def _engine(engine: EngineView) -> str:
     return _NO_ENGINE if engine.life is EngineLife.NONE else ""
 
 
-def read_queue_conditions(layout: Layout, tasks: Iterable[TaskView], now: float) -> QueueConditions:
-    """Read the conditions for a command, which has loaded none of this yet."""
-    roles, retired, _ = list_roles(layout)
+def read_queue_conditions(
+    layout: Layout, tasks: Iterable[TaskView], roles: Sequence[Role], retired: Sequence[str], now: float
+) -> QueueConditions:
+    """Read the conditions for a command, which has read nothing but the roles."""
     ledger = LedgerReader(layout)
     ledger.refresh()
     life = EngineLife.ALIVE if lease.is_held(layout) else EngineLife.NONE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.requests.schedules import AddSchedule
@@ -15,6 +15,9 @@ from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus, s
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.schedules import schedules
 from lumen_tui.store.schedules.schedules import ScheduleBook
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 _NAMED = 8  # runs to come that a snapshot names
 _RECENT = 50  # runs of one schedule that a page shows

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lumen_tui.model import attention, budget, liveness, times
 from lumen_tui.model.approvals import Approval
-from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.liveness import EngineView
 from lumen_tui.model.loop import Heartbeat, LoopState
@@ -55,6 +55,9 @@ from lumen_tui.store.tasks.pauses import read_kill
 from lumen_tui.store.tasks.role_stats import Proposals
 from lumen_tui.store.tasks.task_index import TaskIndex, TaskList
 from lumen_tui.store.tasks.task_records import read_json
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 RoleList = tuple[list[Role], list[str], list[Problem]]  # as `list_roles` returns it
 

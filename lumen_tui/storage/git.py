@@ -10,7 +10,6 @@ own. No protocol is allowed, so that no remote helper starts; the user's and the
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -120,6 +119,8 @@ class Git:
     @contextmanager
     def apart(self, root: str, settings: Sequence[str]) -> Iterator[Git]:
         """Yield git on the same objects, index and working tree, with these settings and no others."""
+        import tempfile  # 2 ms, of which most commands of git need nothing
+
         object_format = self.line("rev-parse", "--show-object-format")
         with tempfile.TemporaryDirectory(prefix="lumen-git-") as git_dir:
             make_bare(self, git_dir, object_format)

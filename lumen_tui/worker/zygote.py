@@ -30,7 +30,7 @@ _PR_SET_DUMPABLE, _PR_SET_NAME = 4, 15  # prctl(2)
 _HELD_BACK = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _MOST_FDS = 1024  # far more than a zygote ever has open
 _FDS = 3  # that come with an order
-
+_LATE = ("lumen_tui.store.settings.loading", "tomllib")  # what every worker imports in a function
 
 Program = Callable[[list[str]], int]
 
@@ -108,6 +108,15 @@ def _main_of(program: str) -> Program:
     return main
 
 
+def load_program(kind: str) -> None:
+    """Load what every worker needs, also what it would import in a function: a child has that from here."""
+    preload(kind)
+    _main_of(spawning.WORKER)
+    for name in _LATE:
+        importlib.import_module(name)
+    patterns.compile_all()
+
+
 def send(channel: socket.socket, record: msgspec.Struct) -> None:
     """Send one record; that the engine has gone is seen at the next read."""
     try:
@@ -182,9 +191,7 @@ def main(arguments: list[str]) -> int:
     channel = socket.socket(fileno=int(number))
     channel.set_inheritable(False)
     _set_name("lumen-zygote")
-    preload(kind)
-    _main_of(spawning.WORKER)
-    patterns.compile_all()
+    load_program(kind)
     if threading.active_count() > 1:
         return 1  # a fork would take one thread along and leave the locks of the others held
     gc.collect()

@@ -103,6 +103,85 @@ def test_a_command_that_reads_loads_only_what_it_has_a_use_for(words: tuple[str,
     assert set(done.stderr.splitlines()[-1].split()) <= READERS[words]
 
 
+# What takes a command a millisecond and more to load, and what few commands have a use for. A package stands for all
+# that is below it.
+COSTLY = (
+    "ast", "asyncio", "cryptography", "dataclasses", "email", "gettext", "hashlib", "inspect", "json", "locale",
+    "msgspec._json_schema", "msgspec.inspect", "rapidfuzz", "shutil", "signal", "socket", "sqlite3", "ssl",
+    "subprocess", "tempfile", "textwrap", "tomllib", "typing_extensions", "urllib.parse",
+    "lumen_tui.cli.lumenflow.mem", "lumen_tui.engine.evolution", "lumen_tui.engine.supervisor",
+    "lumen_tui.model.attention", "lumen_tui.model.config", "lumen_tui.model.evolution", "lumen_tui.model.snapshot",
+    "lumen_tui.queries.search", "lumen_tui.queries.snapshot_reader", "lumen_tui.store.settings.loading",
+    "lumen_tui.tools.sandbox", "lumen_tui.tools.toolbox", "lumen_tui.worker", *HEAVY,
+)  # fmt: skip
+SETTINGS = {"tomllib", "lumen_tui.model.config", "lumen_tui.store.settings.loading"}
+ANSWERS: dict[str, set[str]] = {  # a command, and which of these its answer takes
+    "approvals list": set(),
+    "archive mem-x": {"rapidfuzz"},
+    "archive list": set(),
+    "blocks list": set(),
+    "changes list": {"lumen_tui.tools.sandbox"},
+    "evolve --session none": {"lumen_tui.model.evolution"},
+    "evolve cases --collect": {"lumen_tui.engine.evolution", "lumen_tui.model.evolution"},
+    "fact suggest nothing": set(),
+    "fork tsk-x --at 1": set(),
+    "hosts add attic": {"lumen_tui.model.config", "signal", "socket"},
+    "mail log": set(),
+    "mail test": SETTINGS,
+    "prompt show researcher --task tsk-x": {"tomllib"},
+    "relay list": set(),
+    "role fire builder": {*SETTINGS, "sqlite3"},
+    "role list": {"tomllib"},
+    "search port": {"lumen_tui.queries.search", "sqlite3", "tomllib"},
+    "session list": set(),
+    "task cancel tsk-x": set(),
+    "task log tsk-x": set(),
+    "task new hello": SETTINGS,
+    "undo": set(),
+    "wu list": set(),
+}
+LOADED = """
+import sys
+from lumen_tui.__main__ import main
+main(sys.argv[2:])
+costly = sys.argv[1].split(",")
+print(*[name for name in costly if any(f"{loaded}.".startswith(f"{name}.") for loaded in sys.modules)], file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("words", ANSWERS)
+def test_a_command_loads_what_its_answer_takes_and_no_more(words: str, tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "state")
+    layout.create()
+    layout.config.write_text("[heartbeat]\nevery_minutes = 60.0\n")
+    Store(layout.root).nodes.append({"id": "mem-0001", "type": "note", "content": "port", "created_at": "2026-09-01"})
+    command = [sys.executable, "-c", LOADED, ",".join(COSTLY), "--state", str(layout.root), *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert set(done.stderr.splitlines()[-1].split()) <= ANSWERS[words]
+
+
+BORN = """
+import sys
+from pathlib import Path
+from lumen_tui.worker import zygote
+zygote.load_program("offline")
+from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings.config import load_config
+before = set(sys.modules)
+load_config(Layout(Path(sys.argv[1])))
+print(*set(sys.modules) - before)
+"""
+
+
+def test_a_worker_is_born_with_what_it_reads_settings_by(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "state")
+    layout.create()
+    layout.config.write_text("[heartbeat]\nevery_minutes = 60.0\n")
+    done = subprocess.run([sys.executable, "-c", BORN, str(layout.root)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
 def test_a_worker_without_servers_loads_nothing_for_them() -> None:
     probe = "import sys, lumen_tui.worker.task; print([name for name in sys.modules if '.tools.mcp.' in name])"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60)

@@ -21,6 +21,7 @@ from lumen_tui.model.tasks import Exit, Run
 from lumen_tui.queries.queue_conditions import read_queue_conditions
 from lumen_tui.storage import locks, process
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.settings.roles import list_roles
 from lumen_tui.store.tasks import homes
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import archived_folder, read_json
@@ -97,7 +98,8 @@ class Fleet(Hosts):
         index.refresh(now := time.time(), {})
         view = index.find(task_id)
         assert view is not None
-        return why(view, read_queue_conditions(self.layout, index.live(), now))
+        roles, retired, _ = list_roles(self.layout)
+        return why(view, read_queue_conditions(self.layout, index.live(), roles, retired, now))
 
     def remote(self, host: str, task_id: str, attempt: int = 1) -> Path:
         return self.folder(host) / "tasks" / task_id / str(attempt) / "state" / "tasks" / task_id

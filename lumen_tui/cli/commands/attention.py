@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.actions import approvals as verbs
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.cli.parser import request_of
@@ -22,7 +21,6 @@ from lumen_tui.model.approvals import (
     rule_words,
     whole_call,
 )
-from lumen_tui.model.attention import can_wait, for_an_hour
 from lumen_tui.model.requests.attention import (
     AllowAlways,
     AllowCalls,
@@ -33,13 +31,13 @@ from lumen_tui.model.requests.attention import (
     RestoreItems,
     SnoozeItems,
 )
-from lumen_tui.model.snapshot import Attention, Snapshot
 from lumen_tui.model.text import brief, line_count
 from lumen_tui.queries.documents import approval_document, approval_state, question_document
 from lumen_tui.store import approvals
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
+    from lumen_tui.model.snapshot import Attention, Snapshot
 
 
 def declare(commands: CommandGroup) -> None:
@@ -115,6 +113,8 @@ def run_snooze(session: Session, args: Namespace) -> int:
 
 def _span(snapshot: Snapshot, row: Attention, seconds: float, now: float) -> tuple[str, float]:
     """Return (name, seconds), so that an approval comes back before it expires. Raise ActionError."""
+    from lumen_tui.model.attention import for_an_hour
+
     waiting = (*snapshot.approvals, *snapshot.questions)
     longest, refusal = for_an_hour(row, waiting, now)
     if refusal:
@@ -125,6 +125,8 @@ def _span(snapshot: Snapshot, row: Attention, seconds: float, now: float) -> tup
 
 def _dismissible(session: Session, names: list[str]) -> list[str]:
     """Return the targets that these names mean. Raise ActionError for what stays until its cause is gone."""
+    from lumen_tui.model.attention import can_wait
+
     rows = _named(session.snapshot().attention, names)
     if lasting := [row for row in rows if not can_wait(row)]:
         reason = f"{lasting[0].target}: what is about the {lasting[0].need} goes away with its cause"
@@ -244,7 +246,9 @@ def run_approve(session: Session, args: Namespace) -> int:
 
 
 def _find(session: Session, text: str) -> Approval:
-    request = approvals.read(session.layout, verbs.resolve(session.layout, text))
+    from lumen_tui.actions.approvals import resolve
+
+    request = approvals.read(session.layout, resolve(session.layout, text))
     if request is None:
         raise ActionError(f"approvals/{text}.json cannot be read: look at the file")
     return request
@@ -283,7 +287,9 @@ def _call(request: Approval) -> str:
 
 
 def run_rules(session: Session, args: Namespace) -> int:
-    rules = verbs.rules_in_force(session.layout)
+    from lumen_tui.actions.approvals import rules_in_force
+
+    rules = rules_in_force(session.layout)
     if args.json:
         document(rules)
         return 0

@@ -13,16 +13,18 @@ from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.cli.commands import trials
 from lumen_tui.cli.session import Session, document, print_outcome, say, table, talk
 from lumen_tui.model import evolution, ids
-from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.evolution import Observation, ObservationStatus
 from lumen_tui.model.requests.evolution import AcceptLearnings, EditLearnings, RejectLearnings, RestoreVersion
+from lumen_tui.storage.layout import from_home
+from lumen_tui.store.settings.config import load_config
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
     from lumen_tui.engine.evolution.evolve import EvolutionOutcome
     from lumen_tui.engine.evolution.gate import CandidateGate
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
+    from lumen_tui.model.config import EvolutionConfig
     from lumen_tui.model.evolution import SessionReport
     from lumen_tui.model.evolvedfiles import SectionCut
 
@@ -45,12 +47,8 @@ def declare(commands: CommandGroup) -> None:
 
 def _declare_learning(group: CommandGroup) -> None:
     """Add the command that learns, and reads and judges what was learnt."""
-    evolve = group.add(
-        "learn",
-        run,
-        "Learn from session files: the agent's own, or those named.",
-        "evolve --session ~/.claude/projects/site/1f0c.jsonl",
-    )
+    text = "Learn from session files: the agent's own, or those named."
+    evolve = group.add("learn", run, text, "evolve --session ~/.claude/projects/site/1f0c.jsonl")
     evolve.add_argument("--session", nargs="+", default=[], metavar="FILE", help="these session files")
     evolve.add_argument("--all", action="store_true", help="the agent's own and all of Claude Code's")
     evolve.add_argument("--watch", action="store_true", help="follow new ones until interrupted")
@@ -87,8 +85,6 @@ _NOTHING_NEW = "nothing learnt can be put back: `evolve --rejections` shows what
 
 
 def _config(session: Session) -> EvolutionConfig:
-    from lumen_tui.store.settings.config import load_config
-
     return load_config(session.layout)[0].evolution
 
 
@@ -96,12 +92,13 @@ def run(session: Session, args: Namespace) -> int:
     judged = _review(session, args)
     if judged is not None:
         return judged
+    _named(args)  # which must be there before the rest is loaded
     from lumen_tui.engine.evolution import evolve
     from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 
     config = _config(session)
     evolve.check_constitution(session.layout)
-    progress = _progress if _is_person() else None
+    progress = _progress if sys.stderr.isatty() else None
     judge = _judge(session, config)
     evolving = EvolutionPipeline(session.layout, config, dry_run=args.dry_run, progress=progress, judge=judge)
     tried: set[str] = set()
@@ -133,17 +130,19 @@ def run(session: Session, args: Namespace) -> int:
 
 def _judge(session: Session, config: EvolutionConfig) -> ModelJudge | None:
     """Return the model's judge where `[evolution] judge` asks for one."""
-    from lumen_tui.engine.evolution import modeljudge
+    if config.judge == "rules":
+        return None
+    from lumen_tui.engine.evolution.modeljudge import ModelJudge
 
-    return modeljudge.ModelJudge(session.store, config, over=bool) if config.judge == modeljudge.MODEL else None
+    return ModelJudge(session.store, config, over=bool)
 
 
 def _judged(judge: ModelJudge | None, dry_run: bool) -> str:
     """Return what the model judged since the last call, as a sentence, and reset its totals."""
-    from lumen_tui.engine.evolution.modeljudge import NOT_ASKED, JudgingTotals
-
     if judge is None:
         return ""
+    from lumen_tui.engine.evolution.modeljudge import NOT_ASKED, JudgingTotals
+
     done = judge.done
     judge.done = JudgingTotals()
     return NOT_ASKED if dry_run else done.summary
@@ -151,10 +150,10 @@ def _judged(judge: ModelJudge | None, dry_run: bool) -> str:
 
 def _read_along(session: Session, config: EvolutionConfig, paths: Iterable[Path], judge: ModelJudge | None) -> str:
     """Let a model read the same sessions, where `[evolution] extractor` asks for one; return its summary."""
+    if config.extractor == "offline":
+        return ""
     from lumen_tui.engine.evolution import evolve, modelread
 
-    if config.extractor != modelread.MODEL:
-        return ""
     done = modelread.read(
         session.store,
         paths,
@@ -175,19 +174,18 @@ def _has_news(done: EvolutionOutcome, before: set[str]) -> bool:
     return bool(done.reports)
 
 
-def _is_person() -> bool:
-    return sys.stderr.isatty()
+def _named(args: Namespace) -> list[Path]:
+    paths = [from_home(name) for name in args.session]
+    if missing := [path for path in paths if not path.is_file()]:
+        raise ActionError(f"there is no session file {missing[0]}", missing=True)
+    return paths
 
 
 def _paths(session: Session, args: Namespace, config: EvolutionConfig) -> Iterable[Path]:
-    from lumen_tui.storage.layout import from_home
     from lumen_tui.store.sessions.transcripts import foreign_sessions, own_sessions
 
     if args.session:
-        paths = [from_home(name) for name in args.session]
-        if missing := [path for path in paths if not path.is_file()]:
-            raise ActionError(f"there is no session file {missing[0]}", missing=True)
-        return paths
+        return _named(args)
     own = own_sessions(session.layout)
     return [*own, *foreign_sessions(config)] if args.all or args.watch else own
 

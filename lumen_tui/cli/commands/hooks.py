@@ -14,7 +14,6 @@ from lumen_tui.cli.session import Session, document, say, talk
 from lumen_tui.engine.hooks import settings, sharing
 from lumen_tui.engine.hooks.settings import Installed
 from lumen_tui.model import times
-from lumen_tui.model.config import AutoCheckpointConfig
 from lumen_tui.storage import locks
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.sessions.hook_events import HookEvents
@@ -22,6 +21,7 @@ from lumen_tui.store.settings.config import load_config
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
+    from lumen_tui.model.config import AutoCheckpointConfig
 
 _NOTHING = 3
 

@@ -183,13 +183,13 @@ def _authority(session: Session) -> Authority:
     from lumen_tui.servers.access import AccessRefused, at_terminal
 
     try:
-        from lumen_tui.hosts.certificates import Authority
-    except ImportError as error:
-        raise ActionError(extras.missing("a host", error.name, "hosts")) from error
-    try:
         at_terminal()
     except AccessRefused as error:
         raise ActionError(str(error)) from error
+    try:
+        from lumen_tui.hosts.certificates import Authority  # behind that, as cryptography takes 35 ms
+    except ImportError as error:
+        raise ActionError(extras.missing("a host", error.name, "hosts")) from error
     authority = Authority(session.layout.host_authority)
     authority.create(session.now)
     return authority

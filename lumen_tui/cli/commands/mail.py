@@ -81,10 +81,9 @@ def run_test(session: Session, args: Namespace) -> int:
     from lumen_tui.store.settings.config import load_config
 
     config = load_config(session.layout)[0]
-    tests = _tests(session, config)
-    if not tests:
+    if not (config.mail.maildir or config.mail.imap or config.mail.smtp):
         raise ActionError("no mail is set up in lumen.toml: [mail] maildir, imap or smtp")
-    results = {name: _tried(test) for name, test in tests.items()}
+    results = {name: _tried(test) for name, test in _tests(session, config).items()}
     if args.json:
         document([{"name": name, "ok": ok, "text": text} for name, (ok, text) in results.items()])
     for name, (_, text) in results.items() if not args.json else ():

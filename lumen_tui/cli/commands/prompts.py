@@ -79,19 +79,18 @@ def _print(lines: tuple[Line, ...], *, plain: bool) -> None:
 
 
 def _preview(session: Session, args: Namespace) -> PromptPreview:
-    from lumen_tui.model.ids import BadId
-    from lumen_tui.tools.base import BadRules
+    session.must_exist()
+    role = checks.role_name(session.layout, args.role)
+    task = args.task if not args.task or args.task.startswith("loop-") else checks.task_id(session.store, args.task)
+    from lumen_tui.tools.base import BadRules  # behind the checks: every tool is loaded, 50 ms
     from lumen_tui.worker.preview import preview
     from lumen_tui.worker.task import CannotBegin
 
-    session.must_exist()
-    role = checks.role_name(session.layout, args.role)
     try:
-        task = args.task if not args.task or args.task.startswith("loop-") else checks.task_id(session.store, args.task)
         shown = preview(session.store, role, task, session.now, os.environ)
     except LookupError as error:
         raise ActionError(f"there is no task {error}", missing=True) from error
-    except (CannotBegin, BadRules, BadId) as error:
+    except (CannotBegin, BadRules) as error:
         raise ActionError(str(error)) from error
     return shown
 

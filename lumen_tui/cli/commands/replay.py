@@ -46,12 +46,17 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def run_replay(session: Session, args: Namespace) -> int:
-    from lumen_tui.engine.replaying import replayed
-
+def _checked(session: Session, args: Namespace) -> tuple[str, str]:
+    """Return the whole id of the task and the other role. What carries them out is loaded behind that: 100 ms."""
     session.must_exist()
     task = checks.task_id(session.store, args.task)
-    role = checks.role_name(session.layout, args.role) if args.role else ""
+    return task, checks.role_name(session.layout, args.role) if args.role else ""
+
+
+def run_replay(session: Session, args: Namespace) -> int:
+    task, role = _checked(session, args)
+    from lumen_tui.engine.replaying import replayed
+
     try:
         report = replayed(session.root, task, _progress, seconds=args.seconds, role=role)
     finally:
@@ -65,12 +70,10 @@ def run_replay(session: Session, args: Namespace) -> int:
 
 
 def run_fork(session: Session, args: Namespace) -> int:
+    task, role = _checked(session, args)
     from lumen_tui.engine.evolution.forking import ForkOrder, fork
     from lumen_tui.model.forks import rows
 
-    session.must_exist()
-    task = checks.task_id(session.store, args.task)
-    role = checks.role_name(session.layout, args.role) if args.role else ""
     with stoppable() as stopped:
         report = fork(session.store, ForkOrder(task, args.at, role, args.model, args.prompt), stopped)
     if args.json:

@@ -322,7 +322,13 @@ def _preview(session: Session, args: Namespace, text: str, *, like: str = "", be
 def _consequences_of_firing(session: Session, name: str) -> tuple[str, ...]:
     """Return what firing a role means, in lines."""
     from lumen_tui.actions import role_preview
+    from lumen_tui.storage.clock import SystemClock
+    from lumen_tui.store.settings.config import load_config
+    from lumen_tui.store.tasks.task_index import TaskIndex, TaskList
 
-    snapshot = session.snapshot()
+    index = TaskIndex(session.layout)
+    stall = {role.name: role.limits.stall_seconds for role in roles.list_roles(session.layout)[0]}
+    index.refresh(session.now, stall, running=SystemClock().running())
+    open_tasks = role_preview.unended(TaskList(index.live(), index.archive))
     figures = role_stats.book(session.layout, session.now).role(name)
-    return role_preview.firing(name, role_preview.unended(snapshot.tasks), snapshot.config, figures)
+    return role_preview.firing(name, open_tasks, load_config(session.layout)[0], figures)

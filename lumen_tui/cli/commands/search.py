@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -12,7 +10,6 @@ from pathlib import Path
 from lumen_tui.model import searching, times
 from lumen_tui.model.searching import Found, Hit, SearchQuery
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.search.search import Searcher
 from lumen_tui.storage.layout import Layout
 
 TYPE_CHECKING = False
@@ -76,10 +73,14 @@ def answer(layout: Layout, text: str, filters: dict[str, str], *, conversations:
     if problems:
         print("\n".join(f"lumen-tui: {problem}" for problem in problems), file=sys.stderr)
         return _BAD_INPUT
+    from lumen_tui.queries.search.search import Searcher
+
     with Searcher(layout, with_units=True) as searcher:
         searcher.progress = _progress if sys.stderr.isatty() else None
         results = searcher.search(query, now)
     if as_json:
+        import json  # 1 ms
+
         print(json.dumps(searching.document(text, results), indent=1))
     else:
         show(results, now)
@@ -127,6 +128,8 @@ def _print_notes(results: Found, limit: int) -> None:
         more = f": -n {searching.MOST} shows more" if limit < searching.MOST else ""
         print(f"… and {hidden:,} more{more}", file=sys.stderr)
     if results.dropped:
+        import shlex
+
         print(f"too common, ignored: {' '.join(map(shlex.quote, results.dropped))}", file=sys.stderr)
     for note in results.notes:
         print(note, file=sys.stderr)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions import checks, refusal
-from lumen_tui.actions import tasks as verbs
 from lumen_tui.actions.outcome import ActionError
-from lumen_tui.actions.registry import named
+from lumen_tui.actions.registry import fitted
 from lumen_tui.cli import following
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_id_and_outcome, print_outcome, read_text, say, table, talk
@@ -18,12 +18,8 @@ from lumen_tui.model import budget, ids, times
 from lumen_tui.model.acceptance import report
 from lumen_tui.model.requests.tasks import CancelTask, EditTask, LimitTask, NewTask, RetryTask, TellTask
 from lumen_tui.model.skills import read_in
-from lumen_tui.model.task_cost import TaskCost
 from lumen_tui.model.tasks import Spec, Status, TaskEvent, TaskView
 from lumen_tui.model.text import one_line
-from lumen_tui.queries.documents import result_text, task_document, waiting, whole_task
-from lumen_tui.queries.queue_conditions import read_queue_conditions
-from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage.journal import Follower
 from lumen_tui.store.settings import roles
 from lumen_tui.store.tasks import claims, task_files
@@ -32,6 +28,8 @@ from lumen_tui.store.tasks.task_records import newest_events
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup, Parser
+    from lumen_tui.model.roles import Role
+    from lumen_tui.model.task_cost import TaskCost
 
 _ARCHIVED = 20  # archived tasks that `list` shows without --all
 _LATER = (
@@ -109,7 +107,7 @@ def run_new(session: Session, args: Namespace) -> int:
     if not fields.get("objective"):
         raise ActionError('an objective is needed: lumen-tui task new "What is to be done"')
     session.make_sure()
-    return print_id_and_outcome(session.perform(named("task.new", fields)), as_json=args.json)
+    return print_id_and_outcome(session.perform(fitted(NewTask, fields)), as_json=args.json)
 
 
 def _caps(args: Namespace) -> dict[str, float]:
@@ -129,18 +127,21 @@ def _spec_fields(name: str, known: list[str]) -> dict[str, object]:
     return spec
 
 
-def _index(session: Session) -> TaskIndex:
+def _index(session: Session, in_force: Iterable[Role]) -> TaskIndex:
     index = TaskIndex(session.layout)
-    stall = {role.name: role.limits.stall_seconds for role in roles.list_roles(session.layout)[0]}
-    index.refresh(session.now, stall)
+    index.refresh(session.now, {role.name: role.limits.stall_seconds for role in in_force})
     return index
 
 
 def run_list(session: Session, args: Namespace) -> int:
-    index = _index(session)
+    from lumen_tui.queries.documents import task_document, waiting
+    from lumen_tui.queries.queue_conditions import read_queue_conditions
+
+    in_force, retired, _ = roles.list_roles(session.layout)
+    index = _index(session, in_force)
     folders = index.archive.rows()
     chosen = folders if args.all else folders[:_ARCHIVED]
-    standing = read_queue_conditions(session.layout, index.live(), session.now)
+    standing = read_queue_conditions(session.layout, index.live(), in_force, retired, session.now)
     views = [waiting(view, standing) for view in index.live()]
     views += [view for folder in chosen if (view := index.archive.view(folder))]
     if args.json:
@@ -165,9 +166,9 @@ def _row(view: TaskView, now: float) -> tuple[str, ...]:
     return view.id, view.outcome, view.spec.priority, view.spec.role, times.age(now - since), summary
 
 
-def _find(session: Session, text: str) -> tuple[TaskIndex, str]:
+def _task_id(session: Session, text: str) -> str:
     try:
-        return _index(session), checks.task_id(session.store, text)
+        return checks.task_id(session.store, text)
     except ActionError as error:
         raise ActionError(str(error), candidates=error.candidates, missing=True) from error
 
@@ -205,11 +206,17 @@ def _shown(
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    index, task_id = _find(session, args.task_id)
+    task_id = _task_id(session, args.task_id)
+    from lumen_tui.queries.documents import result_text, waiting, whole_task  # behind the check, with every setting
+    from lumen_tui.queries.queue_conditions import read_queue_conditions
+    from lumen_tui.queries.task_costs import costs
+
+    in_force, retired, _ = roles.list_roles(session.layout)
+    index = _index(session, in_force)
     view = index.find(task_id)
     if view is None:
         raise ActionError(index.problems[task_id].what if task_id in index.problems else f"{task_id} cannot be read")
-    view = waiting(view, read_queue_conditions(session.layout, index.live(), session.now))
+    view = waiting(view, read_queue_conditions(session.layout, index.live(), in_force, retired, session.now))
     folder = index.folder(task_id)
     if args.json:
         document(whole_task(session.layout, view, folder, session.now))
@@ -243,7 +250,9 @@ def _say_evidence(view: TaskView, folder: Path | None) -> None:
 
 
 def run_edit(session: Session, args: Namespace) -> int:
-    changes = {name: value for name in verbs.EDITABLE if (value := vars(args).get(name)) is not None}
+    from lumen_tui.actions.tasks import EDITABLE
+
+    changes = {name: value for name in EDITABLE if (value := vars(args).get(name)) is not None}
     if caps := _caps(args):
         changes["budget"] = caps
     if not changes:
@@ -252,8 +261,8 @@ def run_edit(session: Session, args: Namespace) -> int:
 
 
 def run_log(session: Session, args: Namespace) -> int:
-    index, task_id = _find(session, args.task_id)
-    folder = index.folder(task_id) or session.layout.task(task_id)
+    task_id = _task_id(session, args.task_id)
+    folder = task_files.folder_of(session.layout, task_id) or session.layout.task(task_id)
     follower = Follower(folder / "events.jsonl")
     events = following.recent(follower, TaskEvent)
     nothing = f"task {ids.short(task_id)} has no events yet"

@@ -67,6 +67,9 @@ def _ready(argv: list[str], state: dict[str, str]) -> int:
 def _search(argv: list[str], state: dict[str, str]) -> int:
     if "--" in argv:
         raise ValueError(argv)
+    from lumen_tui.model.quick_imports import import_basics
+
+    import_basics()
     from lumen_tui.cli.commands import search
 
     options, flags, words = hot.parse(argv, {"--state": "state", **search.OPTIONS}, search.FLAGS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +95,8 @@ def _cleaned(session: Session, word: str, options: Namespace) -> tuple[dict[str,
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         code = run_own(session, row, Namespace(dry_run=options.dry_run, json=True))
+    import json
+
     return dict(json.loads(output.getvalue())), code
 
 
@@ -271,6 +272,8 @@ def _shaped(name: str, session: Session, options: Namespace) -> int:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         code = _run(ROWS[name], session, options)
+    import json
+
     document(shape(session, options, json.loads(printed.getvalue())))
     return code
 

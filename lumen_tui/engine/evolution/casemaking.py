@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -18,8 +19,10 @@ from lumen_tui.model.evals import EvalCase, Expectation, case_id, trust_of, unit
 from lumen_tui.model.text import one_line
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_files
-from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged, RejudgedCall
-from lumen_tui.worker.replay.run import NotReplayable, Surroundings
+
+if TYPE_CHECKING:
+    from lumen_tui.worker.replay.rejudging import Rejudged, RejudgedCall
+    from lumen_tui.worker.replay.run import Surroundings
 
 _TRIES = 3  # searches in a row that may have been for the same
 _MOST_QUERY = 300  # characters, as the tool takes them
@@ -28,21 +31,32 @@ _ENDS = {Verdict.PROVED: Expectation.PASS, Verdict.DISPROVED: Expectation.HOLD}
 
 def surroundings(stopped: Callable[[], bool] = bool) -> Surroundings:
     """Return what judging needs of this process."""
+    from lumen_tui.worker.replay.run import Surroundings
+
     return Surroundings(os.environ, time.time, time.monotonic, stopped=stopped)
+
+
+def rejudged(store: Store, task: str, stopped: Callable[[], bool] = bool) -> Rejudged | None:
+    """Return what the gate decides on a task under its own role; None where its record is of no use."""
+    from lumen_tui.worker.replay.rejudging import RecordedTask  # all that tasks can do: 60 ms
+    from lumen_tui.worker.replay.run import NotReplayable
+
+    try:
+        recorded = RecordedTask(store, task, surroundings(stopped))
+        return recorded.under(recorded.role)
+    except (NotReplayable, OSError):
+        return None  # `replay TASK` says why
 
 
 def collect(store: Store, tasks: Iterable[str], now_text: str) -> Iterator[EvalCase]:
     """Yield the cases of tasks that are over; those that run, or whose record is of no use, have none."""
-    around = surroundings()
     for task in tasks:
         folder = task_files.folder_of(store.layout, task)
         if folder is None or not task_files.status_of(folder).ended:
             continue
-        try:
-            recorded = RecordedTask(store, task, around)
-            yield from cases_of(recorded.under(recorded.role), now_text)
-        except (NotReplayable, OSError):
-            continue  # `replay TASK` says why
+        judged = rejudged(store, task)
+        if judged is not None:
+            yield from cases_of(judged, now_text)
 
 
 def cases_of(judged: Rejudged, now_text: str) -> Iterator[EvalCase]:

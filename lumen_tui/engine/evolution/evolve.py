@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,7 +19,6 @@ from lumen_tui.actions.nodes import BACK_TO_OPEN
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.model import facts, fields, times
-from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import Observation, ObservationKind, ObservationStatus, SessionReport, Trust
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, Probe, Reading
 from lumen_tui.model.ids import short_hash
@@ -36,6 +36,9 @@ from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.probes import batch
 from lumen_tui.tools.probes.batch import ProbeJob, suggest
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import EvolutionConfig
 
 BY = "evolution"
 _KINDS = frozenset({ObservationKind.FACT, ObservationKind.DECISION})  # the others say what to do, or what happened once

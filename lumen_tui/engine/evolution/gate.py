@@ -6,7 +6,7 @@ Call it under the lock of evolved/.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +15,6 @@ from lumen_tui.actions.evolution import gate_rules, learning
 from lumen_tui.engine.evolution import candidates
 from lumen_tui.engine.evolution.candidates import KnownObservations, LearningCandidate
 from lumen_tui.model import ids, learning_rules
-from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import (
     GATE,
     MOST_ASKED,
@@ -36,6 +35,9 @@ from lumen_tui.model.times import iso
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import stamp
 from lumen_tui.store.evolution import evolved
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import EvolutionConfig
 
 Key = tuple[str, str, str]
 

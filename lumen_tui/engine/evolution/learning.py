@@ -14,7 +14,6 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.events import EventLog
 from lumen_tui.engine.evolution.canary import Canary
 from lumen_tui.engine.evolution.proposed import ProposedTrials, SleepWork
-from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped, stamp
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from lumen_tui.engine.evolution import modelread
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
+    from lumen_tui.model.config import EvolutionConfig
 
 _STOPS_WITHIN = 5.0  # seconds that an engine which ends waits for the thread
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -20,7 +20,6 @@ from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.gate import CandidateGate, Key, Opinion, Passed, key_of
 from lumen_tui.engine.supervisor.workers import worker_env
 from lumen_tui.model import evolvedfiles, session_review
-from lumen_tui.model.config import Config, EvolutionConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.evolution import ExtractionState, Observation, SessionReport
 from lumen_tui.model.session_review import (
@@ -38,6 +37,9 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.settings.config import load_config
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config, EvolutionConfig
 
 _PATIENCE = 180.0  # seconds for one answer
 _LOOK = 0.1

@@ -19,7 +19,6 @@ from lumen_tui.engine.evolution import seen
 from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.engine.evolution.extract import Extractor
 from lumen_tui.engine.evolution.gate import NOBODY, CandidateGate, Opinion
-from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import MODEL_PLACE, ExtractionState, ReadPosition, SessionReport
 from lumen_tui.model.session_review import MOST_CASES
 from lumen_tui.model.text import one_line
@@ -33,6 +32,7 @@ from lumen_tui.store.sessions.transcripts import SessionParser
 
 if TYPE_CHECKING:
     from lumen_tui.engine.evolution.modeljudge import ModelJudge
+    from lumen_tui.model.config import EvolutionConfig
 
 Progress = Callable[[SessionReport, int], None]  # the report so far, and the size of the file
 _LINES = 4000  # between two writes

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from lumen_tui.actions.acting import LEARNING
-from lumen_tui.engine.evolution.casemaking import surroundings
-from lumen_tui.engine.evolution.modeljudge import ask_process
-from lumen_tui.engine.evolution.recall import RecallRuns
+from lumen_tui.engine.evolution.casemaking import rejudged
 from lumen_tui.model import times
 from lumen_tui.model.evals import EvalCase, Expectation, Split
 from lumen_tui.model.evolution import Trust
@@ -33,8 +32,9 @@ from lumen_tui.store.evolution.suites import SuiteReader
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.tools.base import Stopped
-from lumen_tui.worker.replay.rejudging import RecordedTask, Rejudged
-from lumen_tui.worker.replay.run import NotReplayable
+
+if TYPE_CHECKING:
+    from lumen_tui.worker.replay.rejudging import Rejudged
 
 _LEAST = 2  # cases that say the same
 _LEAST_TRUE = 5  # true claims, or searches, from which something follows
@@ -78,7 +78,7 @@ def propose(store: Store, suite: str, now: float, stopped: Callable[[], bool]) -
     for case in cases:
         if case.expect is Expectation.FIND:
             continue
-        judged = tasks[case.task] if case.task in tasks else _judged(store, case.task, stopped)
+        judged = tasks[case.task] if case.task in tasks else rejudged(store, case.task, stopped)
         tasks[case.task] = judged
         moment = _moment(case, judged) if judged is not None else None
         if moment is not None:
@@ -107,6 +107,8 @@ def _by_model(
     store: Store, told: Mapping[str, Sequence[str]], now: float, stopped: Callable[[], bool]
 ) -> list[EvolutionCandidate]:
     """Return what it would add to shipped roles; nothing where it gives no answer, which the ledger says."""
+    from lumen_tui.engine.evolution.modeljudge import ask_process  # all that starts processes
+
     made: list[EvolutionCandidate] = []
     config, champion = load_config(store.layout)[0], champions.read_current(store.layout)
     for name, moments in sorted(told.items()):
@@ -138,14 +140,6 @@ def _told_of(moment: _Moment) -> str:
     known = frozenset(ALL_TOOLS)  # any other name is a word of whoever called it
     used, failed = (", ".join(sorted(names & known)) or "none" for names in (moment.used, moment.failed_first))
     return f"claim {verdict} after {moment.steps} calls; tools used: {used}; failed at their first call: {failed}"
-
-
-def _judged(store: Store, task: str, stopped: Callable[[], bool]) -> Rejudged | None:
-    try:
-        recorded = RecordedTask(store, task, surroundings(stopped))
-        return recorded.under(recorded.role)
-    except (NotReplayable, OSError):
-        return None
 
 
 def _moment(case: EvalCase, judged: Rejudged) -> _Moment | None:
@@ -222,6 +216,8 @@ def _weighed(store: Store, cases: list[EvalCase], now: float, stopped: Callable[
     """Yield the one weight by which the search shows most of what was looked for, where that is more than now."""
     if len(cases) < _LEAST_TRUE:
         return
+    from lumen_tui.engine.evolution.recall import RecallRuns  # the search
+
     champion = champions.read_current(store.layout)
     edits = [EvolvedEdit("", EditKind.WEIGHT, name=name, value=value) for name, value in _WEIGHTS]
     with RecallRuns(store.layout, (champion, *map(champion.with_edit, edits)), now) as runs:

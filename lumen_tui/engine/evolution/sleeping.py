@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -19,10 +20,7 @@ from lumen_tui.actions import edits, evals, promotion
 from lumen_tui.actions.acting import LEARNING
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution import casemaking, proposing
-from lumen_tui.engine.evolution.modeljudge import ask_process
-from lumen_tui.engine.likeness import comparable, near_lines, nearest_title
 from lumen_tui.model import budget, times
-from lumen_tui.model.config import Config
 from lumen_tui.model.digests import text_digest
 from lumen_tui.model.evals import SUITE, EvalCase
 from lumen_tui.model.evolution import Trust
@@ -40,6 +38,9 @@ from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.base import Stopped
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 _SAME = 97.0  # likeness of two titles, in per cent, from which they say the same
 _MOST_NODES = 2_000  # discoveries that are compared
@@ -108,6 +109,10 @@ def _merges(store: Store, now: float, stopped: _Over) -> _Found:
     while index.refresh():
         pass
     rows = list(islice(index.discoveries(now), _MOST_NODES))
+    if not rows:
+        return
+    from lumen_tui.engine.likeness import comparable, nearest_title  # rapidfuzz: 5 ms
+
     by_unit: dict[str, dict[str, str]] = {}
     for row in sorted(rows, key=lambda row: row.created):
         if stopped():
@@ -166,6 +171,8 @@ def _place(edit: EvolvedEdit) -> tuple[EditKind, str, str]:
 def _repeated(texts: list[EvolvedEdit]) -> _Found:
     """Yield texts without the lines that say again what one above says."""
     for edit in texts:
+        from lumen_tui.engine.likeness import near_lines  # here: often there is no text
+
         text = near_lines(edit.text, _SAME)
         if text != edit.text:
             gone = len(edit.text.splitlines()) - len(text.splitlines())
@@ -175,10 +182,14 @@ def _repeated(texts: list[EvolvedEdit]) -> _Found:
 def _shortened(store: Store, texts: list[EvolvedEdit], stopped: _Over) -> Iterator[tuple[list[_Proposal], str]]:
     """Yield long texts as a cheap model tells them in fewer words, one by one, or why there is none."""
     long = [edit for edit in texts if len(edit.text) > _LONG]
+    if not long:
+        return
     config = load_config(store.layout)[0]
-    if long and (reason := why_no_model(store, config)):
+    if reason := why_no_model(store, config):
         yield [], reason
         return
+    from lumen_tui.engine.evolution.modeljudge import ask_process  # all that starts processes
+
     for edit in long[:_MOST]:
         if stopped():
             raise Stopped

@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from lumen_tui.engine.supervisor.zygote import ZygoteClient, ZygoteGone
 from lumen_tui.model.spawning import PROXY, WORKER
@@ -46,13 +46,12 @@ def next_attempt(folder: Path) -> int:
     return max((int(number) for number in earlier if number.isdigit()), default=0) + 1
 
 
-@dataclass
-class Started:
+class Started(Struct):
     """A worker's process. `child` is there where it is our own child, started cold; pid 0 is not known."""
 
     pid: int = 0
     child: subprocess.Popen[bytes] | None = None
-    leader: ProcessId = field(default_factory=lambda: ProcessId(0, 0, ""))
+    leader: ProcessId = ProcessId(0, 0, "")
 
 
 class NoProcess(Exception):

@@ -6,7 +6,6 @@ SKILL.md names another owner than evolution is a person's, and nothing in it is 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 
@@ -98,6 +97,8 @@ def _files_of(version: EvolvedVersion) -> dict[str, dict[str, bytes]]:
 
 def _rendered(name: str, role: str, text: str) -> bytes:
     """Return a SKILL.md by the standard. A string of JSON is one of YAML, whatever is in it."""
+    import json
+
     description, _, body = text.partition("\n")
     head = f"name: {name}\ndescription: {json.dumps(description.strip())}\n"
     return f"---\n{head}metadata:\n  owner: {EVOLUTION}\n  role: {role}\n---\n\n{body.strip()}\n".encode()

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.model import evolvedfiles, freshness, learning_rules, times
-from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.model.evolution import MODEL_PLACE, Metrics, Observation, ObservationStatus, Version
 from lumen_tui.model.evolvedfiles import ENTRY_ID, Assembled, Worth, assemble, placed
 from lumen_tui.model.text import safe
@@ -21,6 +21,9 @@ from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.evolution import evolved, versions
 from lumen_tui.store.evolution.evolved import read_constitution
 from lumen_tui.store.memory import facts
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import EvolutionConfig
 
 HAND = "changed by hand"
 

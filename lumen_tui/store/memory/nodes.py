@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 from collections.abc import Callable
@@ -134,6 +133,8 @@ def change(layout: Layout, node_ids: Iterable[str], edit: Edit) -> None:
     `edit` gets copies of the newest records and returns those to append and the lines for actions.jsonl.
     Both are written or neither; where it raises, nothing is written.
     """
+    import copy  # commands that only read do without
+
     with files.locked_log(layout.memory) as fd:
         changed, actions = edit(
             {identifier: copy.deepcopy(node) for identifier, (_, node) in newest(fd, node_ids).items()}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.model import acceptance, ids, isolation, times
-from lumen_tui.model.config import SchedulingConfig
 from lumen_tui.model.schedules import (
     FIELDS,
     MAKES,
@@ -25,6 +25,9 @@ from lumen_tui.model.schedules import (
 )
 from lumen_tui.model.text import one_line
 from lumen_tui.store.schedules import timing
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import SchedulingConfig
 
 _MOST_PATTERNS = 20
 

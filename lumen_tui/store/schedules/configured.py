@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from lumen_tui.model import times
-from lumen_tui.model.config import Config
 from lumen_tui.model.ids import short_hash
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleSource, ScheduleStatus
 from lumen_tui.model.text import one_line
 from lumen_tui.store.schedules import checking, timing
 from lumen_tui.store.settings import config_errors
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 _FILE = "lumen.toml"
 _GONE = "it was not in the settings"

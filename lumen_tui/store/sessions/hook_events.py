@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.config import ProgressSignalsConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.kinds import COMPLETION
 from lumen_tui.model.problem import Problem
@@ -25,6 +25,9 @@ from lumen_tui.storage.line_access import split_lines
 from lumen_tui.storage.stamped import Stamp, stamp
 from lumen_tui.store.sessions import hook_journal
 from lumen_tui.store.work import work_units
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import ProgressSignalsConfig
 
 _MOST_CALLS = 10_000  # times kept per session and work unit; beyond that the oldest are forgotten
 _LOOK_BACK = 4 * 1024 * 1024  # bytes of signals searched at first

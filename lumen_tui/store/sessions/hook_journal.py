@@ -50,6 +50,9 @@ def rule(root: str) -> Raw:
 
 def _read_rule(root: str, stamp: str) -> Raw:
     """Read the settings and cache what hooks need under this stamp; a failure to write is ignored."""
+    from lumen_tui.model.quick_imports import import_basics
+
+    import_basics()
     from pathlib import Path
 
     import msgspec

@@ -133,6 +133,15 @@ def load_role(layout: Layout, name: str) -> Role:
         return read_role_file(shipped("roles") / f"{name}.md", "shipped")
 
 
+def is_in_force(layout: Layout, name: str) -> bool:
+    """Return whether a role of this name is in force: one file is read where `list_roles` reads all."""
+    try:
+        load_role(layout, ids.check_name(name, "role"))
+    except (ids.BadId, BadFile, files.StoreError, OSError):
+        return False
+    return True
+
+
 def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     """Return the roles in force, the names of the retired ones, and the problems of unreadable files."""
     retired = sorted(path.stem for path in layout.retired_roles.glob("*.md"))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.model import ids, toolservers
-from lumen_tui.model.config import Config
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.ids import BadId
 from lumen_tui.model.problem import Problem
@@ -20,6 +20,9 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.toolservers import Accepted, PinDecision, ServerTools, grants
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.layout import Layout
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 _MOST_BYTES = 64 * 1024 * 1024
 

@@ -16,14 +16,8 @@ from lumen_tui.tools.base import Context, ToolError
 from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.sandbox import secrets
-from lumen_tui.tools.sandbox.policy import (
-    RUN_LATER,
-    obeyed_by_git,
-    own_code,
-    sandbox_settings,
-    workspace,
-    writable_roots,
-)
+from lumen_tui.tools.sandbox.policy import obeyed_by_git, own_code, sandbox_settings, workspace, writable_roots
+from lumen_tui.tools.sandbox.protected_paths import RUN_LATER
 
 _MODE = 0o644
 MAX_BYTES = 4 * 1024 * 1024  # of a file that is changed as a whole

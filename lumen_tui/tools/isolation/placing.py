@@ -7,7 +7,7 @@ import stat
 
 from lumen_tui.model.changelist import FileChange, FileSide
 from lumen_tui.tools.files import opening
-from lumen_tui.tools.isolation import copies, records
+from lumen_tui.tools.isolation import records
 
 _RUN, _READ = 0o111, 0o444
 _CHUNK = 1024 * 1024
@@ -55,7 +55,9 @@ def _check_case(path: str) -> None:
         return
     names = os.listdir(folder)
     if name not in names and (other := next((entry for entry in names if entry.lower() == name.lower()), "")):
-        raise Unplaceable(f"{copies.escaped(other)} is there, and here names differ by more than case")
+        from lumen_tui.tools.isolation.copies import escaped
+
+        raise Unplaceable(f"{escaped(other)} is there, and here names differ by more than case")
 
 
 def side_there(path: str) -> FileSide | None:

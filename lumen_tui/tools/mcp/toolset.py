@@ -7,12 +7,11 @@ same from call to call, no server has to run before it is called, and none can s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-from lumen_tui.model.config import Config
 from lumen_tui.model.fences import escaped
 from lumen_tui.model.roles import Role
 from lumen_tui.model.text import one_line, safe
@@ -34,6 +33,9 @@ from lumen_tui.store.settings import toolservers as records
 from lumen_tui.tools.base import AnyTool, BadRules, Context, Effect, Tool, ToolError, ToolResult, plural
 from lumen_tui.tools.custom import JsonSchema, bad_schema
 from lumen_tui.tools.mcp.servers import TaskServers
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import Config
 
 _LINE = 100  # characters of a tool in the list
 _MOST_LISTED = 8_000  # characters of the list; what does not fit has its name alone

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import re
 import select
-import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,12 +17,10 @@ import msgspec
 from msgspec import Struct
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.facts import Probe, Reading, check_probe, parse_probe, probe_words
+from lumen_tui.model.facts import Probe, Reading, check_probe, failed, parse_probe, probe_words
 from lumen_tui.model.patterns import lazy_re
-from lumen_tui.tools.probes.kinds import failed
-from lumen_tui.tools.probes.look import PASSED_ON
-from lumen_tui.tools.sandbox import limits
 
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH")
 _START = 20.0  # seconds in which the child has to be ready; probes have not begun then
 _GRACE = 0.5  # seconds after the budget in which the child may end by itself
 _MOST = 4 * 1024 * 1024  # bytes that it may say
@@ -61,6 +57,8 @@ class Batch:
     def __init__(
         self, root: Path, jobs: Sequence[ProbeJob], *, seconds: float, each: float, task_id: str = "", folder: str = ""
     ) -> None:
+        import subprocess  # 3 ms, which whoever only asks for suggestions does without
+
         self.jobs = tuple(jobs)
         self._seconds = seconds
         self._order = msgspec.json.encode(ProbeOrder(str(root), seconds, each, self.jobs, task_id, folder))
@@ -85,6 +83,8 @@ class Batch:
 
     def end(self) -> None:
         """End the child and all its descendants."""
+        from lumen_tui.tools.sandbox import limits
+
         if self._child.poll() is None:  # its number is still its own
             limits.end([self._child.pid])
         self._child.wait()
@@ -181,5 +181,7 @@ def _words(text: str) -> Iterator[str]:
     for unit in _UNIT.findall(bare):
         yield f"file {_UNITS}/{unit}"
     for program, version in _PROGRAM.findall(bare):
+        import shutil  # 2 ms, with the archives that it knows
+
         if not paths and shutil.which(program.lower()):
             yield rf"output {program.lower()} --version ~ (?<![\d.]){re.escape(version)}(?![\d])"

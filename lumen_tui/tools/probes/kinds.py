@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from lumen_tui.model.digests import openssl_sha256
 from lumen_tui.model.facts import Outcome, Probe, Reading
@@ -16,8 +17,9 @@ from lumen_tui.tools.files import opening
 from lumen_tui.tools.files.paths import folder as resolve_folder
 from lumen_tui.tools.files.paths import forbidden, special
 from lumen_tui.tools.sandbox.limits import denials
-from lumen_tui.tools.shell import git_status, process
-from lumen_tui.tools.shell.process import CommandResult
+
+if TYPE_CHECKING:
+    from lumen_tui.tools.shell.process import CommandResult
 
 TEXT_LIMIT = 4 * 1024 * 1024  # bytes of a file that is searched
 HASH_LIMIT = 256 * 1024 * 1024
@@ -176,6 +178,8 @@ def look_exit(context: Context, probe: Probe, seconds: float) -> Reading:
 
 def _run(context: Context, command: str, seconds: float) -> CommandResult:
     """Run a command in a sandbox that lets it change no file and reach no network. ToolError where there is none."""
+    from lumen_tui.tools.shell import process  # the sandbox and its network: most probes run no command
+
     result = process.run(
         context,
         process.for_shell(command),
@@ -197,6 +201,8 @@ def _run(context: Context, command: str, seconds: float) -> CommandResult:
 
 def look_git(context: Context, probe: Probe, seconds: float) -> Reading:
     """Compare the revision that a name stands for in a repository."""
+    from lumen_tui.tools.shell import git_status
+
     folder, name = resolve_folder(context, probe.target), probe.at or "HEAD"
     try:
         text = git_status.revision(str(folder), name, environ=context.environ, seconds=seconds)
@@ -236,8 +242,3 @@ def _listening() -> Iterator[int]:
         except OSError:
             continue
         yield from (int(row[1].rpartition(":")[2], 16) for row in rows[1:] if len(row) > 3 and row[3] == _LISTENS)
-
-
-def failed(reason: str) -> Reading:
-    """Return the reading of a look that found nothing out: the fact is neither confirmed nor drifted by it."""
-    return Reading(Outcome.FAILED, one_line(reason, 300))

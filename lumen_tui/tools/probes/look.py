@@ -14,7 +14,7 @@ from types import FrameType
 
 import msgspec
 
-from lumen_tui.model.facts import Outcome, Probe, Reading
+from lumen_tui.model.facts import Outcome, Probe, Reading, failed
 from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
@@ -22,9 +22,9 @@ from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import load_role
 from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.base import Context, TaskRules, ToolError
-from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.probes import kinds
-from lumen_tui.tools.probes.kinds import Gone, failed
+from lumen_tui.tools.probes.batch import PASSED_ON
+from lumen_tui.tools.probes.kinds import Gone
 from lumen_tui.tools.sandbox import secrets
 
 _SLACK = 0.25  # seconds after its own limit in which a command may be ended properly
@@ -95,7 +95,6 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 
 NAME = "probe"
-PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "VIRTUAL_ENV", "PYTHONPATH")
 
 
 def context(store: Store, task_id: str = "", folder: str = "") -> Context:
@@ -108,6 +107,8 @@ def context(store: Store, task_id: str = "", folder: str = "") -> Context:
     role, spec = Role(name=NAME, purpose="confirms facts"), Spec(id=NAME, objective="confirm facts")
     rules = TaskRules(hosts=config.web.hosts, private=config.web.private, role=NAME)
     if task_id:
+        from lumen_tui.tools.policy.rules import derive  # facts are looked at for no task
+
         spec = task_files.read_spec(store.layout, task_id) or spec
         role = load_role(store.layout, spec.role)
         rules = msgspec.structs.replace(derive(role, spec, config), write=False, network=False)

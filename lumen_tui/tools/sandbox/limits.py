@@ -8,10 +8,10 @@ import os
 import signal
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.roles import Limits
 from lumen_tui.model.text import one_line
@@ -19,6 +19,9 @@ from lumen_tui.tools.files.opening import is_below
 from lumen_tui.tools.sandbox import usage
 from lumen_tui.tools.sandbox.disks import MIB, Disks
 from lumen_tui.tools.sandbox.usage import OpenDescriptor, ResourceUsage
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import SandboxConfig
 
 _LEAST_FREE = 96 * MIB  # of free memory on the machine; below it a command that uses much is ended
 _MOST_PROCESSES = 4096  # of one command that are looked at

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 import lumen_tui
-from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.skills import PLACES as SKILL_PLACES
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories
@@ -21,6 +20,7 @@ from lumen_tui.tools.sandbox.limits import Caps, caps
 from lumen_tui.tools.sandbox.protected_paths import link_target
 
 if TYPE_CHECKING:
+    from lumen_tui.model.config import SandboxConfig
     from lumen_tui.tools.base import Context
 
 FILES = "files"  # in the task's folder: where its commands leave their files
@@ -32,8 +32,6 @@ _SHOWN = (
 # In a repository: what git runs or obeys when the operator uses it later.
 _OBEYED_BY_GIT = ("hooks", "config", "config.worktree", "commondir", "info/attributes", "modules")
 _OF_A_TREE = ("commondir", "config.worktree")
-# In a writable folder: what the operator's own programs run when they are started there.
-RUN_LATER = (*protected_paths.OF_ANY_FOLDER, ".gitmodules", ".pre-commit-config.yaml", ".husky")
 _MOST_PROTECTED = 600  # folders and files: each is a mount, and more would take seconds
 _MOST_IN_PARTS = 30  # repositories of which only the files that git obeys are protected, not the whole
 
@@ -225,7 +223,7 @@ def _names(*parts: str) -> list[str]:
 def _protected_paths(roots: tuple[str, ...], repositories: list[str], obeyed: list[str]) -> tuple[list[str], list[str]]:
     """Return the paths below the roots that must stay as they are, and the repositories that must not move."""
     tops = dict.fromkeys([*roots, *map(os.path.dirname, repositories)])
-    guards = [*own_code(), *(os.path.join(top, name) for top in tops for name in RUN_LATER), *obeyed]
+    guards = [*own_code(), *(os.path.join(top, name) for top in tops for name in protected_paths.RUN_LATER), *obeyed]
     pinned: list[str] = []
     for git in repositories:
         if len(pinned) < _MOST_IN_PARTS and _is_plain(git, "hooks") and _is_plain(git, "config"):

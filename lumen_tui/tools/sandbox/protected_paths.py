@@ -101,6 +101,8 @@ OF_ANY_FOLDER = (
     ".zed",
     ".helix",
 )
+# In a writable folder: what the operator's own programs run when they are started there.
+RUN_LATER = (*OF_ANY_FOLDER, ".gitmodules", ".pre-commit-config.yaml", ".husky")
 _OBEYED = frozenset(OF_ANY_FOLDER)
 _TICK = 0.02  # seconds: files get the time of the kernel's last tick, which was a little earlier
 _MOST_TIMES = 500

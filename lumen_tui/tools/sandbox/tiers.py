@@ -12,16 +12,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from lumen_tui.model.config import SandboxConfig
 from lumen_tui.model.decoding import UNDECODABLE
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories, files, locks, process
 from lumen_tui.tools.sandbox import bubblewrap, landlock, limits, probe, sandboxed_command
 from lumen_tui.tools.sandbox.policy import Policy
+
+if TYPE_CHECKING:
+    from lumen_tui.model.config import SandboxConfig
 
 FOLDER = "sandbox-test"  # below index/
 _SECONDS = 20.0

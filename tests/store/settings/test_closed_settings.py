@@ -18,9 +18,10 @@ from lumen_tui.providers.base import ProviderError
 from lumen_tui.providers.choose import key_names, targets
 from lumen_tui.providers.vendors.endpoints import BUILT_IN
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings.config import load_and_keep, load_config
+from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.fail_closed import SettingEffect, closing_sections, effect_of
 from lumen_tui.store.settings.layering import SettingFault, layered
+from lumen_tui.store.settings.loading import load_and_keep
 from lumen_tui.tools.policy.rules import derive
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose

@@ -14,7 +14,8 @@ from lumen_tui.model.config import Config
 from lumen_tui.model.spendbook import Amount, Book
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.settings.config import load_and_keep, load_config
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.loading import load_and_keep
 from lumen_tui.tools.sandbox import tiers
 from lumen_tui.tools.sandbox.tiers import REFUSED, SelfTestResults, choose
 
