@@ -49,7 +49,8 @@ def _pen(numbers: str) -> Pen:
                 ground = code
             case _:
                 attributes.append(code)
-    return Pen(tuple(attributes), ink, ground, numbers if _ON_BLANKS.intersection(attributes) else ground)
+    blank = ";".join(filter(None, (*attributes, ink, ground))) if _ON_BLANKS.intersection(attributes) else ground
+    return Pen(tuple(attributes), ink, ground, blank)
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lumen_emulator import Emulator
 from lumen_rows import each_row
 from lumen_until import until
-from rich.color import Color
+from rich.color import Color, ColorSystem
 from rich.color_triplet import ColorTriplet
 from rich.console import Console
 from rich.segment import Segment
@@ -28,6 +28,7 @@ from textual.strip import Strip
 
 from lumen_tui.tui.panes.base import _differs
 from lumen_tui.tui.patches.frame_buffer import FrameBuffer, TerminalSkills
+from lumen_tui.tui.patches.pen import pen_of
 
 WIDTH, HEIGHT = 24, 3
 CONSOLE = Console(color_system="truecolor", force_terminal=True)
@@ -188,3 +189,13 @@ def test_a_line_of_a_size_that_is_over_is_not_sent() -> None:
 )
 def test_a_caption_is_painted_where_it_differs(was: str, now: str, width: int, cells: tuple[int, int]) -> None:
     assert _differs(was, now, width) == cells
+
+
+def test_the_terminals_own_colour_named_or_not_is_one_pen() -> None:
+    own = Style(italic=True, reverse=True)
+    assert pen_of(own, ColorSystem.TRUECOLOR) == pen_of(own + Style(bgcolor="default"), ColorSystem.TRUECOLOR)
+    lines = [strip([("0", own), ("0", own + Style(bgcolor="default"))])]
+    emulator, frame = Emulator(WIDTH, HEIGHT), FrameBuffer(WIDTH, HEIGHT)
+    frame.take(whole(lines), CONSOLE)
+    emulator.feed(frame.changes(math.inf, (0, 0)))
+    assert emulator.picture == painted(lines)
