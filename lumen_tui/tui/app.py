@@ -197,6 +197,7 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
             plain.enabled = self.lean
         self.choose_theme(self.room.snapshot.config.room.theme)
         self.refresh_css(animate=False)
+        self.screen.refresh()  # a theme of the terminal's own colours stays the same, and its signs do not
         self.room.say("slow line: drawing plainly" if slow else "the line is fast again")
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
@@ -208,7 +209,13 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
             return await super()._check_bindings(key)
         if self._verdict_keys.takes(key) or await super()._check_bindings(key, True):
             return True
-        return not self.room.handlers.is_own(key) and moved_by(key, self.focused)
+        focused, screen = self.focused, self.screen
+        if focused is None or self.room.handlers.is_own(key) or not moved_by(key, focused):
+            return False
+        self.carried_out()
+        if isinstance(screen, one_frame.OneFrame) and not self._waiting:
+            screen.paint_now(focused)
+        return True
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, and keep the screen for the first paint of the next room."""

@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import BindingType
+from textual.color import Color
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
 from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import key_of, screen_bindings
-from lumen_tui.tui.kit.lines import DrawnLines, Pointed, changed_span, fit, push, wrap
+from lumen_tui.tui.kit.lines import Pointed, fit, wrap
+from lumen_tui.tui.kit.list_lines import ListLines, RowView
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
+from lumen_tui.tui.patches.changed_lines import bands
 from lumen_tui.tui.room_command import ROWS
 from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
 
+if TYPE_CHECKING:
+    from typing import Self
+
 R = TypeVar("R")
-Row = TypeVar("Row", contravariant=True)
 
 _FAR = 500  # rows looked at, both ways, for one that stays
-
-
-class RowView(Protocol[Row]):
-    """What a list must know of its rows. Text goes through `cells.fit`, never through markup."""
-
-    def key(self, row: Row) -> str:
-        """Return the id of a row: the cursor and the marks follow it."""
-
-    def line(self, row: Row, width: int, selected: bool, marked: bool) -> list[Segment]:
-        """Return the row on `width` cells."""
-
-    def more(self, row: Row, width: int) -> list[Segment]:
-        """Return the second line of the selected row, where the list shows one."""
-
-    def words(self, row: Row) -> str:
-        """Return what a filter looks through; also what `copy` puts into the clipboard."""
-
-    def fields(self, row: Row) -> Mapping[str, str]:
-        """Values by name, for `field:value` in a filter."""
+_AHEAD = 0.025  # seconds behind a key: by then it is painted, with all that it set off
 
 
 class Rows(Generic[R]):
@@ -73,7 +62,7 @@ class Rows(Generic[R]):
         return {}
 
 
-class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
+class LineList(Pointed, Generic[R], can_focus=True):
     """Rows of one line (the selected one of two, with `two_lines`) over any lazy sequence."""
 
     ALLOW_SELECT = False
@@ -108,7 +97,10 @@ class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
         self.model: ListModel[R] = ListModel(view.key)
         self.marks: Marks[R] = Marks(self.model)
         self._just_focused = False  # until what was sent together with the focus is handled
+        self._lines = ListLines(view, self.model, self.marks)
+        self._grounds: tuple[Style, Color] | None = None  # of its own, once it was painted
         self._painted: dict[int, Strip] = {}
+        self._ahead: asyncio.TimerHandle | None = None  # makes the lines that the same key would show next
         self.moves = 0  # how often a person moved the cursor
         self.awaited = AwaitedRow(self)
         self.sifter: Sifter[R] = Sifter(view, self._show)
@@ -147,31 +139,75 @@ class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
         self._moved()
         return True
 
-    def refresh_changed(self, first: int = 0, last: int = 1_000_000) -> None:
-        """Repaint the cells that would look different now, and nothing else. Looks at lines first to last."""
-        width = self.size.width
-        for y in range(max(0, first), min(self.size.height, last + 1)):
-            strip = self._strip(y)
-            span = changed_span(self._painted.get(y), strip, width)
-            if span is not None:
-                self.refresh(Region(span[0], y, span[1], 1))
-                self._drawn[y] = strip
-            else:
-                self._drawn.pop(y, None)
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As Textual has it; with no region all lines are made anew, in what are the list's own colours then."""
+        if not regions:
+            self._lines.forget()
+            self._grounds = None
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def refresh_changed(self) -> None:
+        """Repaint the lines that would look different now, and no others. Rows are made anew."""
+        self._lines.forget()
+        self._repaint()
+
+    def _repaint(self, window: range | None = None) -> None:
+        """Repaint of these lines of the window, or of all, those that look different now."""
+        window = range(self.size.height) if window is None else window
+        strips, painted = self._strips(window), self._painted
+        changed = [y for y, strip in zip(window, strips, strict=True) if y not in painted or painted[y] != strip]
+        if changed:
+            self.refresh(*(Region(0, band.start, self.size.width, len(band)) for band in bands(changed)))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """As Textual has it for a widget with neither frame nor padding, in a tenth of the time."""
+        strips = self._strips(crop.line_range)
+        self._painted.update(zip(crop.line_range, strips, strict=True))
+        ready = self._ready(strips)
+        whole = crop.column_span == (0, self.size.width)
+        return ready if whole else [strip.crop(*crop.column_span) for strip in ready]
 
     def render_line(self, y: int) -> Strip:
-        strip = self._painted[y] = self._drawn.pop(y) if y in self._drawn else self._strip(y)
-        return strip.apply_style(self._ground or self.rich_style)
+        return self._ready(self._strips([y]))[0]
 
-    def _strip(self, y: int) -> Strip:
-        look = appearance_of(self.app)
+    def _ready(self, strips: list[Strip]) -> list[Strip]:
+        """Return lines on the list's ground and behind the filters; each strip remembers how that looks."""
+        if self._grounds is None:
+            self._grounds = self.rich_style, self.background_colors[1]
+        ground, background = self._grounds
+        ready = [strip.apply_style(ground) for strip in strips]
+        for line_filter in self.get_line_filters():
+            ready = [strip.apply_filter(line_filter, background) for strip in ready]
+        return ready
+
+    def _strips(self, window: Iterable[int]) -> list[Strip]:
+        """Return lines of the window."""
+        look, width = appearance_of(self.app), self.size.width
         if isinstance(self.view, Rows):
             self.view.look = look  # which another theme, or a slow line, has changed since the list was opened
-        if not len(self.model):
-            empty = self.empty if isinstance(self.empty, str) else self.empty()
-            text = f"Nothing matches the filter; {key_of(self, 'back')} shows all rows." if self.filter_text else empty
-            return empty_strip(text, y, self.size.width, look)
-        return row_strip(self, y, look)
+        if len(self.model):
+            return self._lines.of(window, width, self.has_focus, look)
+        empty = self.empty if isinstance(self.empty, str) else self.empty()
+        text = f"Nothing matches the filter; {key_of(self, 'back')} shows all rows." if self.filter_text else empty
+        return [empty_strip(text, y, width, look) for y in window]
+
+    def _make_ahead(self, name: str) -> None:
+        """Make the lines that the same key would show next; where it is held down, it finds them made."""
+        model = self.model
+        if not (self.is_running and len(model)):
+            return
+        before = (model.top, model.cursor)
+        model.move(_MOVES[name](model))
+        self._ready(self._strips(self._lines_moved(*before)))
+        model.top, model.cursor = before
+
+    def _lines_moved(self, top: int, cursor: int) -> range:
+        """Return the lines that a move from there changed: from row to row where the window stood still, else all."""
+        height = self.size.height
+        if top != self.model.top or self.marks.ranging:
+            return range(height)
+        first, last = sorted((cursor - top, self.model.cursor - top))
+        return range(max(0, first), min(height, last + 2))
 
     def action_row(self, name: str) -> None:
         """Carry out one of the commands of the scope ROWS."""
@@ -185,15 +221,15 @@ class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
             _MARKING[name](self.marks)
         self.model.move(_MOVES.get(name, _stay)(self.model))
         self.marks.stretch()
-        self._moved(*(before if name in _NEAR else ()))
+        self._moved(self._lines_moved(*before) if name in _NEAR else None)
+        if name in _MOVES:
+            if self._ahead is not None:
+                self._ahead.cancel()
+            self._ahead = asyncio.get_running_loop().call_later(_AHEAD, self._make_ahead, name)
 
-    def _moved(self, top: int = -1, cursor: int = 0) -> None:
-        """Repaint what a move changed: between the old row and the new one where the window stood still."""
-        if top == self.model.top and not self.marks.ranging:
-            rows = sorted((cursor - top, self.model.cursor - top))
-            self.refresh_changed(rows[0], rows[1] + 1)
-        else:
-            self.refresh_changed()
+    def _moved(self, window: range | None = None) -> None:
+        """Repaint what a move changed, in these lines of the window or in all."""
+        self._repaint(window)
         self.post_message(self.Highlighted(self))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -210,7 +246,7 @@ class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
     def scroll_lines(self, lines: int) -> None:
         self.model.top += lines
         self.model.clamp()
-        self.refresh_changed()
+        self._repaint()
 
     def on_resize(self) -> None:
         self.model.height = max(1, self.size.height)
@@ -233,6 +269,7 @@ class LineList(Pointed, DrawnLines, Generic[R], can_focus=True):
 
     def _show(self, rows: Sequence[R], order: Sequence[int] | None) -> None:
         self.model.replace(rows, order, follow=self.has_focus or self.model.cursor > 0)
+        self._lines.forget()
         self._moved()
         self.awaited.select()
 
@@ -281,6 +318,7 @@ def step_past(rows: LineList[Any], keys: Collection[str]) -> None:
         before = range(here - 1, max(-1, here - _FAR), -1)
         near = (index for index in (*after, *before) if model.key(model.row(index)) not in keys)
         model.move(next(near, here))
+    rows._lines.forget()
     rows._moved()
 
 
@@ -288,43 +326,6 @@ def empty_strip(text: str, y: int, width: int, look: Appearance) -> Strip:
     """Return a line of the words that stand in a list without rows."""
     lines = wrap(text, max(1, width - 2))
     return Strip([Segment(fit(" " + lines[y] if y < len(lines) else "", width), look.ink.muted)], width)
-
-
-def row_strip(lines: LineList[R], y: int, look: Appearance) -> Strip:
-    """Line `y` of the window: cursor or mark, the row, and the thumb that shows how far down one is."""
-    width, model = lines.size.width, lines.model
-    place = model.at_line(model.top + y)
-    if place is None or width < 3:
-        return Strip([Segment(" " * width, look.ink.text)], width)
-    index, second = place
-    row = model.row(index)
-    marked = lines.view.key(row) in lines.marks.keys
-    selected = index == model.cursor and lines.has_focus
-    edge = _gutter(look, selected, marked and not second)
-    room = width - 1 - len(edge)
-    body = lines.view.more(row, room) if second else lines.view.line(row, room, selected, marked)
-    drawn = [Segment(edge, look.ink.faint if edge == " " else look.ink.accent)]
-    for segment in body:
-        push(drawn, segment.text, segment.style or look.ink.text)
-    push(drawn, " " if look.spoken else _thumb(model, y), look.ink.faint)
-    return Strip(drawn, width)
-
-
-def _gutter(look: Appearance, selected: bool, marked: bool) -> str:
-    shapes = look.shapes
-    if marked and look.spoken:
-        return f"{shapes.cursor if selected else ' '}{shapes.mark} "
-    if marked:
-        return shapes.cursor_mark if selected else shapes.mark
-    return shapes.cursor if selected else " "
-
-
-def _thumb(model: ListModel[R], y: int) -> str:
-    if model.lines <= model.height:
-        return " "
-    size = max(1, model.height * model.height // model.lines)
-    start = round((model.height - size) * model.top / max(1, model.lines - model.height))
-    return "▐" if start <= y < start + size else " "
 
 
 _MARKING: dict[str, Callable[[Marks[Any]], None]] = {

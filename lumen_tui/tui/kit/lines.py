@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -22,9 +22,6 @@ from lumen_tui.model.text import safe
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.room_command import ROWS
 from lumen_tui.tui.theme import Appearance, Shapes
-
-if TYPE_CHECKING:
-    from typing import Self
 
 GAP = 2  # blank cells between columns
 _LONGEST = 2000  # characters of a cell that are looked at
@@ -193,26 +190,6 @@ def _pieces(word: str, width: int) -> list[str]:
         pieces.append(word[:size])
         word = word[size:]
     return pieces
-
-
-class DrawnLines(Widget):
-    """A widget that draws its own lines. What it drew to compare it, it need not draw again to paint it."""
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        self._drawn: dict[int, Strip] = {}  # lines that are painted next
-        self._ground: Style | None = None  # of the widget, once its lines were painted
-        super().__init__(id=id, classes=classes)
-
-    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As Textual has it; with no region all lines are drawn anew."""
-        if not regions:
-            self._drawn.clear()
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """As Textual has it; the widget's own colours are looked up once, which takes as long as to draw a line."""
-        self._ground = self.rich_style
-        return super().render_lines(crop)
 
 
 _WHEEL = 3  # lines

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import chain, compress, groupby
+from operator import is_not, ne, or_
 from typing import NamedTuple
 
 from rich.cells import cell_len, split_graphemes
@@ -91,8 +92,12 @@ def _is_odd(text: str) -> bool:
 
 
 def _differing(new: FrameLine, old: FrameLine) -> Iterator[int]:
-    for x, (text, before, pen, pen_before) in enumerate(zip(new.texts, old.texts, new.pens, old.pens, strict=True)):
-        if text != before or (pen != pen_before and (text != " " or pen.blank != pen_before.blank)):
+    """Yield the cells that do not look as before; most have the same pen, which is the same object then."""
+    texts, pens = new.texts, new.pens
+    other_text, other_pen = map(ne, texts, old.texts), map(is_not, pens, old.pens)
+    for x in compress(range(len(texts)), map(or_, other_text, other_pen)):
+        pen, before = pens[x], old.pens[x]
+        if texts[x] != old.texts[x] or (pen != before and (texts[x] != " " or pen.blank != before.blank)):
             yield x
 
 

@@ -2,7 +2,8 @@
 
 Textual paints a new screen with its first layout, again because it is shown, and again for each widget that has learnt
 its size: three whole screens of bytes, and the first of them with empty lists. It is the same on the way back. It draws
-the whole screen below a modal one, too, and paints all of both again whenever something in it changes.
+the whole screen below a modal one, too, and paints all of both again whenever something in it changes. And from a
+widget that changed to its paint there are two queues and a timer, which take as long as the paint.
 """
 
 from __future__ import annotations
@@ -101,6 +102,14 @@ class OneFrame(_Screen):
         asyncio.get_running_loop().call_later(_AT_MOST, paint)  # where the application has much to do before
         collect_soon()
         return gone
+
+    def paint_now(self, widget: Widget) -> None:
+        """Paint a widget that changed, and all that is due with it, as the screen's own timer would a moment later."""
+        if widget._repaint_required and self.is_current and not self.app._batch_count:
+            widget._repaint_required = False
+            self._dirty_widgets.add(widget)
+            self._on_timer_update()
+            self._update_timer.reset()  # what the change sets off is painted in one more frame, a sixtieth later
 
     def _compositor_refresh(self) -> None:
         if self.app._batch_count or self.unpainted:

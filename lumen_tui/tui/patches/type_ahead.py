@@ -49,6 +49,7 @@ class TypeAhead(_Base):
     _settling: asyncio.TimerHandle | None = None  # runs out where what a key set off takes too long
     _passage: Callable[[], None] | None = None  # begins to look whether all is done that a key set off
     _turn = 0  # counts the keys that were handed out
+    _rounds = 0  # that the key in hand need not wait for: it was carried out before it came into a queue
     _awaited = 0  # reads without which a screen cannot take a key
     _lets_go: Callable[[str], bool]
     _holds: frozenset[object] = frozenset()  # changes that keys wait for, however long they take
@@ -75,12 +76,17 @@ class TypeAhead(_Base):
     async def _hand_out(self, event: events.InputEvent) -> None:
         pumps = self._concerned()
         self._begin_turn()
+        self._rounds = 0
         await super().on_event(event)
-        self._passage = partial(self._pass_through, self._turn, pumps, self._standing(), 0)
+        self._passage = partial(self._pass_through, self._turn, pumps, self._standing(), self._rounds)
         if self._waiting:
             self._pass_now()
         else:
             asyncio.get_running_loop().call_later(_PAINT, self._pass_now)
+
+    def carried_out(self) -> None:
+        """Note of the key in hand that it was carried out at once: all that it set off stands in a queue already."""
+        self._rounds = 1
 
     def _begin_turn(self) -> None:
         self._turn += 1

@@ -135,6 +135,10 @@ class Finder(Dialog[str]):
     def on_mount(self) -> None:
         self.find("")
 
+    def tick(self, now: float) -> None:
+        """Say again which commands work: what they are about may have changed behind this."""
+        self._list.refresh_changed()
+
     @property
     def _list(self) -> LineList[RoomCommand]:
         view: LineList[RoomCommand] = self.query_one("#list", LineList)

@@ -10,10 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 from lumen_emulator import Emulator
+from textual.events import Key
 from textual.geometry import Offset, Region, Size
+from textual.strip import Strip
 from textual.widget import Widget
 
+from lumen_tui.model.records import SignalRow
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.panes.signals import SignalRows
 from lumen_tui.tui.patches import one_frame
 from lumen_tui.tui.patches.changed_lines import bands
 from lumen_tui.tui.patches.frame_buffer import FrameBuffer
@@ -76,6 +81,24 @@ async def test_a_size_that_goes_before_it_was_laid_out_leaves_the_picture_whole(
             assert pane.emulator.lines == room.lines
 
 
+def noted_drawing(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Widget, int]]:
+    """Note from now on each widget that is drawn, and how many lines of it."""
+    drawn: list[tuple[Widget, int]] = []
+
+    def note(kind: type[Widget]) -> None:
+        render = kind.render_lines
+
+        def noted(widget: Widget, crop: Region) -> list[Strip]:
+            drawn.append((widget, crop.height))
+            return render(widget, crop)
+
+        monkeypatch.setattr(kind, "render_lines", noted)
+
+    note(Widget)
+    note(LineList)  # which draws its lines without Textual's own way
+    return drawn
+
+
 def test_lines_that_are_neighbours_are_one_band() -> None:
     assert bands([39, 2, 3, 4, 20]) == [range(2, 5), range(20, 21), range(39, 40)]
     assert bands([]) == []
@@ -125,19 +148,12 @@ async def test_behind_a_sheet_only_the_top_line_is_painted(open_room: Any, busy_
 async def test_a_cursor_that_moves_has_its_own_lines_drawn_and_no_others(
     open_room: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[int] = []
-    render_lines = Widget.render_lines
-
-    def counted(widget: Widget, crop: Any) -> Any:
-        drawn.append(crop.height)
-        return render_lines(widget, crop)
-
     async with open_room() as room:
         await room.press("4")
         glass = Glass(room.app)
-        monkeypatch.setattr(Widget, "render_lines", counted)
+        drawn = noted_drawing(monkeypatch)
         await room.press("j")
-        assert 0 < max(drawn) <= 3
+        assert 0 < max(lines for _, lines in drawn) <= 3
         monkeypatch.undo()
         await room.press("j", "j", "k", "5", "j", "space", "j")
         before = room.lines
@@ -149,17 +165,11 @@ async def test_a_cursor_that_moves_has_its_own_lines_drawn_and_no_others(
 async def test_what_others_cover_is_not_drawn(open_room: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_room() as room:
         await room.press("4")
-        drawn: list[Widget] = []
-        render = Widget.render_lines
-
-        def noted(widget: Widget, crop: Any) -> Any:
-            drawn.append(widget)
-            return render(widget, crop)
-
-        monkeypatch.setattr(Widget, "render_lines", noted)
+        drawn = noted_drawing(monkeypatch)
         await room.press("j")
-        assert room.app.focused in drawn
-        assert not {room.app.room, room.app.room.query_one("#columns")}.intersection(drawn)
+        widgets = {widget for widget, _ in drawn}
+        assert room.app.focused in widgets
+        assert not {room.app.room, room.app.room.query_one("#columns")} & widgets
 
 
 async def test_a_room_opens_with_its_content_in_one_frame(frozen_room: Any, busy_snapshot: Snapshot) -> None:
@@ -188,3 +198,44 @@ async def test_rows_are_drawn_for_their_ages_twice_a_second_at_most(
         for later in (0.0, 0.1, 0.4, 1.0, -30.0):
             pane.tick(now + later)
         assert drawn == [0.0, 1.0, -30.0]
+
+
+async def test_a_page_key_that_is_held_down_finds_its_rows_made(
+    open_room: Any, busy_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signals = [
+        SignalRow(msgspec.structs.replace(busy_snapshot.signals[0].signal, id=f"sig-{number}"), False)
+        for number in range(900)
+    ]
+    drawn: list[SignalRow] = []
+    line = SignalRows.line
+
+    def noted(rows: SignalRows, row: SignalRow, *how: Any) -> Any:
+        drawn.append(row)
+        return line(rows, row, *how)
+
+    async with open_room(msgspec.structs.replace(busy_snapshot, signals=tuple(signals))) as room:
+        await room.press("4")
+        monkeypatch.setattr(SignalRows, "line", noted)
+        rows, loop = room.app.focused, asyncio.get_running_loop()
+        for key in ("pagedown", "pagedown", "pageup"):
+            await room.press(key)
+            await room.until(lambda: loop.time() > rows._ahead.when())
+            await room.settle()
+            drawn.clear()
+            await room.press(key)
+            assert drawn == []
+
+
+async def test_a_key_that_moves_is_painted_at_once_and_what_it_sets_off_in_one_more_frame(open_room: Any) -> None:
+    async with open_room() as room:
+        await room.press("4", "z")
+        glass = Glass(room.app)
+        before = room.lines
+        await room.app.on_event(Key("j", "j"))
+        assert len(glass.frames) == 1
+        await room.settle()
+        assert len(glass.frames) == 2
+        room.app.room.refresh()
+        await room.settle()
+        assert glass.lines == room.lines != before
