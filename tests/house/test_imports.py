@@ -112,7 +112,8 @@ COSTLY = (
     "lumen_tui.cli.lumenflow.mem", "lumen_tui.engine.evolution", "lumen_tui.engine.supervisor",
     "lumen_tui.model.attention", "lumen_tui.model.config", "lumen_tui.model.evolution", "lumen_tui.model.snapshot",
     "lumen_tui.queries.search", "lumen_tui.queries.snapshot_reader", "lumen_tui.store.settings.loading",
-    "lumen_tui.tools.sandbox", "lumen_tui.tools.toolbox", "lumen_tui.worker", *HEAVY,
+    "lumen_tui.tools.sandbox", "lumen_tui.tools.sandbox.sandboxed_command", "lumen_tui.tools.toolbox",
+    "lumen_tui.worker", *HEAVY,
 )  # fmt: skip
 SETTINGS = {"tomllib", "lumen_tui.model.config", "lumen_tui.store.settings.loading"}
 ANSWERS: dict[str, set[str]] = {  # a command, and which of these its answer takes
@@ -134,6 +135,7 @@ ANSWERS: dict[str, set[str]] = {  # a command, and which of these its answer tak
     "role list": {"tomllib"},
     "search port": {"lumen_tui.queries.search", "sqlite3", "tomllib"},
     "session list": set(),
+    "skills show none": {*SETTINGS, "json", "lumen_tui.model.evolution", "lumen_tui.tools.sandbox", "signal"},
     "task cancel tsk-x": set(),
     "task log tsk-x": set(),
     "task new hello": SETTINGS,

@@ -64,14 +64,14 @@ def _tokens(skill: Skill) -> str:
 
 
 def run_check(session: Session, args: Namespace) -> int:
-    from lumen_tui.tools.skills import contents
-    from lumen_tui.tools.skills.tool import forbidden_of
-
     context, found = _found(session, args)
     problems = [problem for problem in found.problems if not args.name or _is_about(problem, args.name)]
     skills = [skill for skill in found.skills if args.name in ("", skill.name)]
     if args.name and not (problems or skills):
         _named(found, args.name)
+    from lumen_tui.tools.skills import contents  # behind the check: with the sandbox in which scripts run
+    from lumen_tui.tools.skills.tool import forbidden_of
+
     problems += [problem for skill in skills for problem in contents.check(skill, forbidden_of(context, skill))]
     if args.json:
         document({"checked": [skill.name for skill in skills], "problems": problems})
@@ -88,10 +88,10 @@ def _is_about(problem: SkillProblem, name: str) -> bool:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    from lumen_tui.tools.skills.tool import SkillArguments, read_skill
-
     context, found = _found(session, args)
     skill = _named(found, args.name)
+    from lumen_tui.tools.skills.tool import SkillArguments, read_skill  # as above
+
     text = read_skill(context, SkillArguments(name=skill.name)).text
     if args.json:
         document({"skill": skill, "text": text})

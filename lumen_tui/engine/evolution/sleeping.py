@@ -28,7 +28,6 @@ from lumen_tui.model.evolved_edits import EditKind, EvolvedEdit
 from lumen_tui.model.session_review import ShorteningRequest, ShorteningResult
 from lumen_tui.model.summary import own_words
 from lumen_tui.model.trials import SLEEP, EvolutionCandidate, candidate_id, fault
-from lumen_tui.providers.choose import provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import candidates, suites
 from lumen_tui.store.ledger.ledger import Ledger
@@ -171,6 +170,8 @@ def _place(edit: EvolvedEdit) -> tuple[EditKind, str, str]:
 def _repeated(texts: list[EvolvedEdit]) -> _Found:
     """Yield texts without the lines that say again what one above says."""
     for edit in texts:
+        if len(edit.text.splitlines()) < 2:
+            continue
         from lumen_tui.engine.likeness import near_lines  # here: often there is no text
 
         text = near_lines(edit.text, _SAME)
@@ -219,6 +220,8 @@ def _figures_and_places(text: str) -> set[str]:
 
 def why_no_model(store: Store, config: Config) -> str:
     """Return why no model is asked while the agent sleeps, or empty."""
+    from lumen_tui.providers.choose import provider_name  # few texts are long enough to ask for it
+
     server = provider_name(config.models, os.environ)
     if server in ("offline", "claude"):
         return f"no model rewrites: no server of models is set (the provider is {server})"
