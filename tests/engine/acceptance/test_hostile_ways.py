@@ -207,9 +207,7 @@ def _leaks(folder: Path) -> Iterator[tuple[str, tuple[str, str]]]:
                     yield from ((name, one) for one in left(data))
 
 
-EVERYWHERE = pytest.mark.threat(
-    "S7", "secrets by every way, live: every byte of state, backups, servers, phones, exports"
-)
+EVERYWHERE = pytest.mark.threat("S7", "secrets by every way, live: state, backups, servers, phones, exports, crashes")
 
 
 @EVERYWHERE
