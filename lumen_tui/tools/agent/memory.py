@@ -157,10 +157,14 @@ def _record(context: Context, text: str) -> tuple[str, dict[str, object]]:
 
 
 def source_of(context: Context) -> dict[str, object]:
-    """Return where a note comes from: its task, and how far it can be trusted."""
+    """Return where a note of a worker comes from: its task, and how far it can be trusted."""
+    return {"task_id": context.spec.id, **trust_in(context, "worker")}
+
+
+def trust_in(context: Context, own: str) -> dict[str, object]:
+    """Return how far what this session notes can be trusted: as its `own` word, unless it has read from elsewhere."""
     hosts = sorted(context.memo.web)
-    source: dict[str, object] = {"task_id": context.spec.id, "trust": "untrusted" if hosts else "worker"}
-    return {**source, "read_from": hosts[:10]} if hosts else source
+    return {"trust": "untrusted", "read_from": hosts[:10]} if hosts else {"trust": own}
 
 
 def label(tag: str) -> str:

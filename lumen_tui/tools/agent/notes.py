@@ -27,7 +27,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.journal import Journal
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.tools.agent.memory import label
+from lumen_tui.tools.agent.memory import label, trust_in
 from lumen_tui.tools.base import Context, Effect, Tool, ToolError, ToolResult
 
 
@@ -177,7 +177,8 @@ def _note(
     labels, unit = [label(tag) for tag in tags], _checked(wu_id)
 
     def append(key: str, before: list[Act]) -> str:
-        facts = {**metadata, "loop": context.spec.id, "trust": "agent"}
+        facts = {**metadata, "loop": context.spec.id}
+        told = {name: context.clean(text).strip() for name, text in facts.items() if text}
         node = Node(
             id=f"mem-{short_hash(key)}",
             type=node_type,
@@ -186,7 +187,7 @@ def _note(
             created_at=times.iso(context.now()),
             lifecycle=lifecycle,
             tags=tuple(dict.fromkeys(labels)),
-            metadata={name: context.clean(text).strip() for name, text in facts.items() if text} | (memory or {}),
+            metadata=told | trust_in(context, "agent") | (memory or {}),
             created_by=agent_name(context),
         )
         context.store.nodes.append(node)

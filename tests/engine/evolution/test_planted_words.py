@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -117,3 +118,22 @@ def test_what_the_agent_proposes_after_a_page_is_let_in_by_no_trial(mind: Mind) 
     assert against.pop("Say what you ran.") == ()
     assert len(against) == len(MORE_POISON)
     assert all("it comes from an untrusted origin: web" in reasons for reasons in against.values())
+
+
+NOTED: dict[str, dict[str, object]] = {
+    "remember": {"text": "The key is rotated on Mondays."}, "discover": {"title": "The log is full"},
+    "checkpoint": {"wu_id": "WU-001", "note": "half is done"}, "propose": {"title": "Ask more", "why": "w"},
+}  # fmt: skip
+
+
+@pytest.mark.threat("S3", "what the agent keeps after it has read a page")
+@pytest.mark.parametrize("tool", NOTED)
+def test_what_the_agent_keeps_after_a_page_is_not_its_own_word(mind: Mind, tool: str) -> None:
+    trusts = []
+    for number, hosts in enumerate(((), ("example.org", "mcp:tickets")), start=1):
+        result = loop_of_agent(mind, number, *hosts).call(tool, NOTED[tool])
+        assert result.ok, result.text
+        *_, newest = mind.layout.memory.read_bytes().splitlines()
+        metadata = json.loads(newest)["metadata"]
+        trusts.append((metadata["trust"], metadata.get("read_from", [])))
+    assert trusts == [("agent", []), ("untrusted", ["example.org", "mcp:tickets"])]
