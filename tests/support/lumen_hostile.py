@@ -261,13 +261,16 @@ class HostileSite(StateFolder):
         self.do("approval.deny", approval_ids=[asked.id], reason="no")
         for makes in ("task", "signal", "wake"):
             self.do("schedule.run", name=makes)
-        until(lambda: {mark("result"), *map(mark, WAYS[3:6])} <= self._briefed(), self._instead, 90)
-        until(lambda: not list(self.layout.tasks.glob("*/run.lock")) or self._ended() >= 2, self._instead)
+        until(lambda: {"result", "task-schedule", "signal-schedule", "wake-schedule"} <= self._briefed(), self._instead)
+        until(lambda: self._ended() >= 2, self._instead)
+        self.do("signal.send", message="one more thing", to="lumen")  # which brings a loop that has all of the past
+        until(lambda: {"note", "wake-state"} <= self._briefed(), self._instead)
         return asked
 
     def _briefed(self) -> set[str]:
+        """Return the ways that stood in the first message of a session."""
         shown = [request.first_text for request in self.model.asked]
-        return {mark(way) for way in WAYS if any(mark(way) in words for words in shown)}
+        return {way for way in WAYS if any(mark(way) in words for words in shown)}
 
     def _ended(self) -> int:
         return len(list(self.layout.archive.glob("*/*/tsk-*/exit.json")))
