@@ -1,32 +1,21 @@
-"""The one virtual list: only the rows in view are asked for, and only the cells that changed are repainted."""
+"""The one virtual list: how one moves in it, marks and opens rows; only those in view are asked for."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, ClassVar, TypeVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import BindingType
-from textual.color import Color
-from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
 
-from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import key_of, screen_bindings
-from lumen_tui.tui.kit.lines import Pointed, fit, wrap
-from lumen_tui.tui.kit.list_lines import ListLines, RowView
+from lumen_tui.tui.kit.lines import Pointed
+from lumen_tui.tui.kit.list_lines import PaintedRows, RowView
 from lumen_tui.tui.kit.list_model import ListModel, Marks
 from lumen_tui.tui.kit.query import Sifter
-from lumen_tui.tui.patches.changed_lines import bands
 from lumen_tui.tui.room_command import ROWS
-from lumen_tui.tui.theme import NO_APPEARANCE, Appearance
-
-if TYPE_CHECKING:
-    from typing import Self
 
 R = TypeVar("R")
 
@@ -34,35 +23,7 @@ _FAR = 500  # rows looked at, both ways, for one that stays
 _AHEAD = 0.025  # seconds behind a key: by then it is painted, with all that it set off
 
 
-class Rows(Generic[R]):
-    """How the rows of one list are drawn. Subclasses give `key`, `line` and `words`. Ages are counted up to `now`."""
-
-    def __init__(self, look: Appearance = NO_APPEARANCE, now: float = 0.0) -> None:
-        self.look = look
-        self.now = now
-
-    def key(self, row: R) -> str:
-        """Return the id of a row."""
-        raise NotImplementedError
-
-    def line(self, row: R, width: int, selected: bool, marked: bool) -> list[Segment]:
-        """Return the row on `width` cells."""
-        raise NotImplementedError
-
-    def more(self, row: R, width: int) -> list[Segment]:
-        """Return the second line of the selected row, where the list shows one."""
-        return [Segment(" " * width)]
-
-    def words(self, row: R) -> str:
-        """Return what a filter looks through."""
-        raise NotImplementedError
-
-    def fields(self, row: R) -> Mapping[str, str]:
-        """Values by name, for `field:value` in a filter."""
-        return {}
-
-
-class LineList(Pointed, Generic[R], can_focus=True):
+class LineList(Pointed, PaintedRows[R], can_focus=True):
     """Rows of one line (the selected one of two, with `two_lines`) over any lazy sequence."""
 
     ALLOW_SELECT = False
@@ -90,16 +51,10 @@ class LineList(Pointed, Generic[R], can_focus=True):
     def __init__(
         self, view: RowView[R], *, empty: str | Callable[[], str] = "", two_lines: bool = False, id: str | None = None
     ) -> None:
-        super().__init__(id=id)
-        self.view = view
+        super().__init__(view, id=id)
         self.empty = empty
         self.two_lines = two_lines
-        self.model: ListModel[R] = ListModel(view.key)
-        self.marks: Marks[R] = Marks(self.model)
         self._just_focused = False  # until what was sent together with the focus is handled
-        self._lines = ListLines(view, self.model, self.marks)
-        self._grounds: tuple[Style, Color] | None = None  # of its own, once it was painted
-        self._painted: dict[int, Strip] = {}
         self._ahead: asyncio.TimerHandle | None = None  # makes the lines that the same key would show next
         self.moves = 0  # how often a person moved the cursor
         self.awaited = AwaitedRow(self)
@@ -130,6 +85,12 @@ class LineList(Pointed, Generic[R], can_focus=True):
         """What the list is narrowed by."""
         return self.sifter.text
 
+    def empty_text(self) -> str:
+        """Return what stands in a list without rows."""
+        if self.filter_text:
+            return f"Nothing matches the filter; {key_of(self, 'back')} shows all rows."
+        return self.empty if isinstance(self.empty, str) else self.empty()
+
     def select_key(self, key: str) -> bool:
         """Put the cursor on a row; False where it is not in the list."""
         place = self.model.find(key, near=(self.model.cursor,))
@@ -138,58 +99,6 @@ class LineList(Pointed, Generic[R], can_focus=True):
         self.model.move(place)
         self._moved()
         return True
-
-    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As Textual has it; with no region all lines are made anew, in what are the list's own colours then."""
-        if not regions:
-            self._lines.forget()
-            self._grounds = None
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-    def refresh_changed(self) -> None:
-        """Repaint the lines that would look different now, and no others. Rows are made anew."""
-        self._lines.forget()
-        self._repaint()
-
-    def _repaint(self, window: range | None = None) -> None:
-        """Repaint of these lines of the window, or of all, those that look different now."""
-        window = range(self.size.height) if window is None else window
-        strips, painted = self._strips(window), self._painted
-        changed = [y for y, strip in zip(window, strips, strict=True) if y not in painted or painted[y] != strip]
-        if changed:
-            self.refresh(*(Region(0, band.start, self.size.width, len(band)) for band in bands(changed)))
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """As Textual has it for a widget with neither frame nor padding, in a tenth of the time."""
-        strips = self._strips(crop.line_range)
-        self._painted.update(zip(crop.line_range, strips, strict=True))
-        ready = self._ready(strips)
-        whole = crop.column_span == (0, self.size.width)
-        return ready if whole else [strip.crop(*crop.column_span) for strip in ready]
-
-    def render_line(self, y: int) -> Strip:
-        return self._ready(self._strips([y]))[0]
-
-    def _ready(self, strips: list[Strip]) -> list[Strip]:
-        """Return lines on the list's ground and behind the filters; each strip remembers how that looks."""
-        if self._grounds is None:
-            self._grounds = self.rich_style, self.background_colors[1]
-        ground, background = self._grounds
-        ready = [strip.apply_style(ground) for strip in strips]
-        for line_filter in self.get_line_filters():
-            ready = [strip.apply_filter(line_filter, background) for strip in ready]
-        return ready
-
-    def _strips(self, window: Iterable[int]) -> list[Strip]:
-        """Return lines of the window."""
-        look, width = appearance_of(self.app), self.size.width
-        if isinstance(self.view, Rows):
-            self.view.look = look  # which another theme, or a slow line, has changed since the list was opened
-        if len(self.model):
-            return self._lines.of(window, width, self.has_focus, look)
-        empty = self.empty if isinstance(self.empty, str) else self.empty()
-        text = f"Nothing matches the filter; {key_of(self, 'back')} shows all rows." if self.filter_text else empty
-        return [empty_strip(text, y, width, look) for y in window]
 
     def _make_ahead(self, name: str) -> None:
         """Make the lines that the same key would show next; where it is held down, it finds them made."""
@@ -200,14 +109,6 @@ class LineList(Pointed, Generic[R], can_focus=True):
         model.move(_MOVES[name](model))
         self._ready(self._strips(self._lines_moved(*before)))
         model.top, model.cursor = before
-
-    def _lines_moved(self, top: int, cursor: int) -> range:
-        """Return the lines that a move from there changed: from row to row where the window stood still, else all."""
-        height = self.size.height
-        if top != self.model.top or self.marks.ranging:
-            return range(height)
-        first, last = sorted((cursor - top, self.model.cursor - top))
-        return range(max(0, first), min(height, last + 2))
 
     def action_row(self, name: str) -> None:
         """Carry out one of the commands of the scope ROWS."""
@@ -320,12 +221,6 @@ def step_past(rows: LineList[Any], keys: Collection[str]) -> None:
         model.move(next(near, here))
     rows._lines.forget()
     rows._moved()
-
-
-def empty_strip(text: str, y: int, width: int, look: Appearance) -> Strip:
-    """Return a line of the words that stand in a list without rows."""
-    lines = wrap(text, max(1, width - 2))
-    return Strip([Segment(fit(" " + lines[y] if y < len(lines) else "", width), look.ink.muted)], width)
 
 
 _MARKING: dict[str, Callable[[Marks[Any]], None]] = {

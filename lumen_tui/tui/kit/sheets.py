@@ -20,8 +20,8 @@ from lumen_tui.tui.kit.fields import TextField
 from lumen_tui.tui.kit.jobs import Loader, submit
 from lumen_tui.tui.kit.keys import KeysLine, pair_of
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.kit.line_list import Rows as Rows
 from lumen_tui.tui.kit.lines import edge_title
+from lumen_tui.tui.kit.list_lines import Rows as Rows
 from lumen_tui.tui.kit.parts import Fact, Facts, StatusLine
 from lumen_tui.tui.kit.screen import DetailScreen, Keys, Result, note, retitle
 from lumen_tui.tui.room_command import RoomCommand
