@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lumen_emulator import Emulator
 from lumen_rows import each_row
@@ -74,6 +74,7 @@ FRAMES = st.lists(
 )  # fmt: skip
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(FRAMES, st.builds(TerminalSkills, st.booleans(), st.booleans()))
 def test_the_changes_show_what_the_whole_frame_would_show(frames, skills) -> None:
     emulator, frame = Emulator(WIDTH, HEIGHT), FrameBuffer(WIDTH, HEIGHT)
