@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
@@ -71,10 +72,12 @@ class ChangedTasks:
     """Which tasks to read again: those that the engine's events and the operators' actions name."""
 
     SWEEP = 30.0  # seconds after which all are looked at, whatever was named
+    LATE = 3.0  # seconds for which a named task is looked at: an action is on record before it is carried out
 
     def __init__(self, layout: Layout) -> None:
         self._followers = (Follower(layout.events), Follower(layout.actions))
         self._swept = -1.0
+        self._named: dict[bytes, float] = {}  # ids, and until when, by the monotonic clock
 
     def close(self) -> None:
         """Close the journals."""
@@ -83,16 +86,17 @@ class ChangedTasks:
 
     def names(self, now: float) -> set[str] | None:
         """Return ids of tasks that may have changed since the last call; None for all of them."""
-        sweep = not 0 <= now - self._swept < self.SWEEP
-        task_ids: set[bytes] = set()
+        sweep, moment = not 0 <= now - self._swept < self.SWEEP, time.monotonic()
+        first = self._swept < 0
         for follower in self._followers:
             for _, data in follower.pieces():
-                if not sweep:
-                    task_ids.update(_TASK_NAMED.findall(data))
+                if not first:
+                    self._named |= dict.fromkeys(_TASK_NAMED.findall(data), moment + self.LATE)
+        self._named = {name: until for name, until in self._named.items() if until > moment}
         if sweep:
             self._swept = now
             return None
-        return {name.decode() for name in task_ids}
+        return {name.decode() for name in self._named}
 
 
 def _folder_missing(message: str) -> list[Problem]:
