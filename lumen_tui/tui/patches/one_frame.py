@@ -108,6 +108,11 @@ class OneFrame(_Screen):
         if widget._repaint_required and self.is_current and not self.app._batch_count:
             widget._repaint_required = False
             self._dirty_widgets.add(widget)
+            self.paint_due()
+
+    def paint_due(self) -> None:
+        """Paint what is due, as the screen's own timer would a moment later; that of a new screen, a sixtieth later."""
+        if self.is_current and not self.app._batch_count:
             self._on_timer_update()
             self._update_timer.reset()  # what the change sets off is painted in one more frame, a sixtieth later
 
@@ -166,9 +171,9 @@ def _held(app: App[Any]) -> ExitStack:
 
 
 def _wake(app: App[Any]) -> None:
-    """A screen paints when it has nothing else to do; one that has had nothing for a while is not asked again."""
-    if app.screen_stack:
-        app.screen.check_idle()
+    """Paint what was held back; a screen that has had nothing to do for a while is not asked again."""
+    if app.screen_stack and isinstance(app.screen, OneFrame):
+        app.screen.paint_due()
 
 
 def _after(passes: int, do: Callable[[], None]) -> None:
