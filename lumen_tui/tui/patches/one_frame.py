@@ -28,6 +28,8 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets._toast import ToastRack
 
+from lumen_tui.tui.patches.type_ahead import TypeAhead
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -171,9 +173,12 @@ def _held(app: App[Any]) -> ExitStack:
 
 
 def _wake(app: App[Any]) -> None:
-    """Paint what was held back; a screen that has had nothing to do for a while is not asked again."""
-    if app.screen_stack and isinstance(app.screen, OneFrame):
-        app.screen.paint_due()
+    """Paint what was held back; a screen that waits for something to be read gets one frame with it."""
+    screen = app.screen if app.screen_stack else None
+    if isinstance(screen, OneFrame) and isinstance(app, TypeAhead) and not app.reads:
+        screen.paint_due()
+    elif screen is not None:
+        screen.check_idle()
 
 
 def _after(passes: int, do: Callable[[], None]) -> None:
