@@ -23,6 +23,7 @@ from lumen_tui.tui.patches import one_frame
 from lumen_tui.tui.patches.changed_lines import bands
 from lumen_tui.tui.patches.frame_buffer import FrameBuffer
 from lumen_tui.tui.patches.painter import Painter
+from lumen_tui.tui.room import Room
 
 
 class Glass:
@@ -200,6 +201,13 @@ async def test_rows_are_drawn_for_their_ages_twice_a_second_at_most(
         assert drawn == [0.0, 1.0, -30.0]
 
 
+@pytest.fixture
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the clock of rooms, which counts ages: on a slow machine it comes round between two lines of a test."""
+    monkeypatch.setattr(Room, "_tick", lambda room: None)
+
+
+@pytest.mark.usefixtures("no_clock")
 async def test_a_page_key_that_is_held_down_finds_its_rows_made(
     open_room: Any, busy_snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +235,7 @@ async def test_a_page_key_that_is_held_down_finds_its_rows_made(
             assert drawn == []
 
 
+@pytest.mark.usefixtures("no_clock")
 async def test_a_key_that_moves_is_painted_at_once_and_what_it_sets_off_in_one_more_frame(open_room: Any) -> None:
     async with open_room() as room:
         await room.press("4", "z")
