@@ -83,7 +83,7 @@ def note_visit(layout: Layout, operator: str, now: float) -> None:
     """Note that an operator is looking. files.StoreError where it cannot be; a folder that is gone stays gone."""
     if not layout.exists():
         raise files.NotWritten(f"there is no state folder at {layout.root} any more")
-    directories.make_folder(layout.operators)
+    directories.make_folder(layout.operators, below=layout.root)
     seen = LastVisit(safe(operator), times.iso(now), places(layout))
     files.replace(visit_path(layout, operator), msgspec.json.format(msgspec.json.encode(seen), indent=1) + b"\n")
 

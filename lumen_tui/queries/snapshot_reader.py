@@ -92,7 +92,7 @@ class ChangedTasks:
             for _, data in follower.pieces():
                 if not first:
                     self._named |= dict.fromkeys(_TASK_NAMED.findall(data), moment + self.LATE)
-        self._named = {name: until for name, until in self._named.items() if until > moment}
+        self._named = {name: until for name, until in self._named.items() if until >= moment}
         if sweep:
             self._swept = now
             return None

@@ -8,14 +8,17 @@ import stat
 from lumen_tui.storage import files
 
 
-def make_folder(path: files.StrPath, *, durable: bool = True) -> None:
-    """Create a private folder (0700) durably, with missing parents; do nothing where it exists."""
+def make_folder(path: files.StrPath, *, durable: bool = True, below: files.StrPath = "") -> None:
+    """Create a private folder (0700) durably, with missing parents; do nothing where it exists.
+
+    The folder that it is `below` must be there, and is not made: one that is gone stays gone.
+    """
     if os.path.isdir(path):
         return
     files.must_be_open(path)
     parent = files.parent(path)
-    if not os.path.isdir(parent):
-        make_folder(parent, durable=durable)
+    if not os.path.isdir(parent) and parent != os.fspath(below):
+        make_folder(parent, durable=durable, below=below)
     try:
         os.mkdir(path, 0o700)
         if durable:

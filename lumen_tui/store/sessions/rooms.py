@@ -26,8 +26,8 @@ def path(layout: Layout, client: str) -> Path:
 
 
 def enter(layout: Layout, room: OpenRoom) -> None:
-    """Say that a room is open, and take away what killed ones left. Raise files.StoreError."""
-    directories.make_folder(layout.rooms)
+    """Say that a room is open, and take away what killed ones left. Raise files.StoreError, also without the folder."""
+    directories.make_folder(layout.rooms, below=layout.root)
     for name in _names(layout):
         if not _lives(name):
             files.discard(str(layout.rooms / name))

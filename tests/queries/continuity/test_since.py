@@ -14,7 +14,9 @@ from lumen_tui.model.digest import EVENTS, GROUPS, SHORT, TITLES, Digest, Digest
 from lumen_tui.model.times import iso
 from lumen_tui.queries import digest
 from lumen_tui.queries.digest import digest_for
+from lumen_tui.queries.operators import enter_room
 from lumen_tui.storage import files
+from lumen_tui.storage.layout import Layout
 
 NOW = 1_790_000_000.0
 HOUR = 3600.0
@@ -138,6 +140,17 @@ def test_a_state_folder_that_is_gone_is_not_made_again(home):
     with pytest.raises(files.NotWritten):
         digest.note_visit(home.layout, "ann", NOW)
     assert not home.root.exists()
+
+
+def test_a_state_folder_that_goes_while_an_operator_is_noted_is_not_made_again(home, monkeypatch):
+    """Nor by a room that opens."""
+    for noting in (lambda: digest.note_visit(home.layout, "ann", 1.0), lambda: enter_room(home.layout, "ann", {}, 1.0)):
+        monkeypatch.setattr(Layout, "exists", lambda layout: True)  # as it was a moment ago
+        aside = home.layout.root.rename(home.layout.root.with_name("aside"))
+        with pytest.raises(files.StoreError):
+            noting()
+        assert not home.layout.root.exists()
+        aside.rename(home.layout.root)
 
 
 def test_hostile_words_are_safe_and_every_kind_of_event_has_a_group(home):

@@ -23,6 +23,7 @@ from lumen_tui.actions.registry import named, perform
 from lumen_tui.engine import command_inbox
 from lumen_tui.engine.engine import Engine
 from lumen_tui.engine.port import RemotePort
+from lumen_tui.queries.snapshot_reader import ChangedTasks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.tasks import task_files
@@ -79,6 +80,7 @@ async def rounds(soak: ModuleType, engine: Engine, clock: MovedClock, numbers: r
 @pytest.mark.fault("R15", "news to an engine and screens of a room, round after round: memory and descriptors")
 async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypatch):
     monkeypatch.setattr(command_inbox, "_REMEMBERED", 4)
+    monkeypatch.setattr(ChangedTasks, "LATE", 0.0)  # in seconds, of which this takes few
     (tmp_path / "state").mkdir(mode=0o700)
     clock = MovedClock()
     engine = Engine.open(tmp_path / "state", clock)
