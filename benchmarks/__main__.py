@@ -47,7 +47,7 @@ PARTS = (
 )  # fmt: skip
 
 
-QUICK = ("spending", "freshness", "capsule", "room")  # what is over within two minutes
+QUICK = ("spending", "freshness", "capsule", "relay", "past", "room")  # what is over within two minutes
 
 
 def _options() -> argparse.Namespace:

@@ -28,8 +28,6 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets._toast import ToastRack
 
-from lumen_tui.tui.patches.type_ahead import TypeAhead
-
 if TYPE_CHECKING:
     from typing import Self
 
@@ -110,11 +108,6 @@ class OneFrame(_Screen):
         if widget._repaint_required and self.is_current and not self.app._batch_count:
             widget._repaint_required = False
             self._dirty_widgets.add(widget)
-            self.paint_due()
-
-    def paint_due(self) -> None:
-        """Paint what is due, as the screen's own timer would a moment later; that of a new screen, a sixtieth later."""
-        if self.is_current and not self.app._batch_count:
             self._on_timer_update()
             self._update_timer.reset()  # what the change sets off is painted in one more frame, a sixtieth later
 
@@ -173,12 +166,9 @@ def _held(app: App[Any]) -> ExitStack:
 
 
 def _wake(app: App[Any]) -> None:
-    """Paint what was held back; a screen that waits for something to be read gets one frame with it."""
-    screen = app.screen if app.screen_stack else None
-    if isinstance(screen, OneFrame) and isinstance(app, TypeAhead) and not app.reads:
-        screen.paint_due()
-    elif screen is not None:
-        screen.check_idle()
+    """A screen paints when it has nothing else to do; one that has had nothing for a while is not asked again."""
+    if app.screen_stack:
+        app.screen.check_idle()
 
 
 def _after(passes: int, do: Callable[[], None]) -> None:
