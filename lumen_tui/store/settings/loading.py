@@ -13,7 +13,7 @@ from lumen_tui.storage import files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.settings import fail_closed
-from lumen_tui.store.settings.config import refused_grants
+from lumen_tui.store.settings.grants import refused_grants
 from lumen_tui.store.settings.layering import CLOSABLE, TomlTable, layered
 
 

@@ -18,7 +18,8 @@ from lumen_tui.storage import directories, files, frontmatter
 from lumen_tui.storage.frontmatter import BadFile
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.shipped import read_shipped, shipped
-from lumen_tui.store.settings import config, config_errors, toolservers
+from lumen_tui.store.settings import config_errors, toolservers
+from lumen_tui.store.settings.grants import refused_grants
 
 
 def check_rules(rules: Sequence[ToolRule], tools: Iterable[str], text: str) -> None:
@@ -156,7 +157,7 @@ def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     for path, source in files_by_name.values():
         try:
             roles.append(role := read_role_file(path, source))
-            problems += config.refused_grants(layout, role.writable if role.changes_files else (), f"roles/{path.name}")
+            problems += refused_grants(layout, role.writable if role.changes_files else (), f"roles/{path.name}")
             problems += _left_out(role, path)
         except BadFile as error:
             where = f"roles/{path.name}" + (f":{error.line}" if error.line else "")

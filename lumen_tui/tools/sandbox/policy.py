@@ -13,7 +13,8 @@ import lumen_tui
 from lumen_tui.model.skills import PLACES as SKILL_PLACES
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import directories
-from lumen_tui.store.settings.config import grant, load_config
+from lumen_tui.store.settings.config import load_config
+from lumen_tui.store.settings.grants import grant
 from lumen_tui.tools.files.opening import is_below, is_below_any
 from lumen_tui.tools.sandbox import protected_paths, secrets
 from lumen_tui.tools.sandbox.limits import Caps, caps
