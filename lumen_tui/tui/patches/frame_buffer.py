@@ -14,17 +14,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain, compress, groupby
-from operator import is_not, ne, or_
+from itertools import chain, groupby
+from operator import attrgetter, is_not
 from typing import NamedTuple
 
 from rich.cells import cell_len, split_graphemes
 from rich.color import ColorSystem
 from rich.console import Console
+from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
-from lumen_tui.tui.patches.pen import PLAIN, Pen, change, pen_of
+from lumen_tui.tui.patches.pen import PLAIN, Pen, blank_pen, change, pen_of
 
 Run = tuple[int, Iterable[Strip]]  # the column of the first cell, and what is drawn from there on
 
@@ -42,15 +43,48 @@ class TerminalSkills(NamedTuple):
     straight: bool = False  # a line feed goes straight down, and not to the first column
 
 
-class FrameLine(NamedTuple):
-    """What is in each cell of a line (nothing in the second half of a wide character), and how it is drawn."""
+class Cell(NamedTuple):
+    """What stands in a cell (nothing in the second half of a wide character), and how it is drawn."""
 
-    texts: list[str]
-    pens: list[Pen]
+    text: str
+    pen: Pen
+    odd: bool  # whether terminals may differ about its width, or about what its neighbours do to it
+
+
+FrameLine = list[Cell]
+
+_BLANK = Cell(" ", PLAIN, odd=False)
+_KEPT = 4096  # cells of a pen: more than all characters of one cell
+_COLUMN = attrgetter("x")
+_ODD = attrgetter("odd")
+_DIFFERING = re.compile(rb"\x01+")  # truths, a byte each
+
+
+class _CellsOfPen(dict[str, Cell]):
+    """The cells that one pen draws, each made once: two lines differ where they are made of different cells."""
+
+    def __init__(self, pen: Pen) -> None:
+        super().__init__()
+        self._pen, self._ground = pen, blank_pen(pen)
+
+    def __missing__(self, text: str) -> Cell:
+        cell = Cell(text, self._ground if text == " " else self._pen, _is_odd(text))
+        if len(self) < _KEPT:
+            self[text] = cell
+        return cell
+
+
+_cells_of = lru_cache(maxsize=1024)(_CellsOfPen)
 
 
 @lru_cache(maxsize=4096)
-def _cells(text: str) -> tuple[str, list[str]]:
+def _segment(text: str, style: Style | None, colours: ColorSystem) -> tuple[str, tuple[Cell, ...]]:
+    """Return the cells of a text, and before them the marks that belong to the cell before."""
+    marks, texts = ("", list(text)) if text.isascii() else _divided(text)
+    return marks, tuple(map(_cells_of(pen_of(style, colours)).__getitem__, texts))
+
+
+def _divided(text: str) -> tuple[str, list[str]]:
     """Return the text of each cell, and before it the marks that belong to the cell before."""
     marks, cells = "", list[str]()
     for start, end, width in split_graphemes(text)[0]:
@@ -64,56 +98,43 @@ def _cells(text: str) -> tuple[str, list[str]]:
 
 
 def _line(strips: Iterable[Strip], colours: ColorSystem) -> FrameLine:
-    texts: list[str] = []
-    pens: list[Pen] = []
+    line: FrameLine = []
+    last: Style | None = None  # of what was drawn last
     for text, style, _ in chain.from_iterable(strips):
-        marks, cells = ("", list(text)) if text.isascii() else _cells(text)
-        if marks and texts:
-            texts[-1 if texts[-1] else -2] += marks
-        texts += cells
-        pens += [pen_of(style, colours)] * len(cells)
-    return FrameLine(texts, pens)
+        marks, cells = _segment(text, style, colours)
+        if marks and line:
+            marked = -1 if line[-1].text else -2
+            line[marked] = _cells_of(pen_of(last, colours))[line[marked].text + marks]
+        if cells:
+            line += cells
+            last = style
+    return line
 
 
 def _over(line: FrameLine, runs: Iterable[Run], colours: ColorSystem) -> FrameLine:
     """Return a line with what is drawn over it, no wider than it was."""
-    texts, pens, width = [*line.texts], [*line.pens], len(line.texts)
+    over, width = [*line], len(line)
     for x, strips in runs:
         run = _line(strips, colours)
-        texts[x : x + len(run.texts)] = run.texts
-        pens[x : x + len(run.pens)] = run.pens
-    return FrameLine(texts[:width], pens[:width])
+        over[x : x + len(run)] = run
+    return over[:width]
 
 
-@lru_cache(maxsize=4096)
 def _is_odd(text: str) -> bool:
-    """Return whether terminals may differ about the width of a cell's text, or about what its neighbours do to it."""
     return len(text) != 1 or not _SURE.fullmatch(text) or cell_len(text) != 1
-
-
-def _differing(new: FrameLine, old: FrameLine) -> Iterator[int]:
-    """Yield the cells that do not look as before; most have the same pen, which is the same object then."""
-    texts, pens = new.texts, new.pens
-    other_text, other_pen = map(ne, texts, old.texts), map(is_not, pens, old.pens)
-    for x in compress(range(len(texts)), map(or_, other_text, other_pen)):
-        pen, before = pens[x], old.pens[x]
-        if texts[x] != old.texts[x] or (pen != before and (texts[x] != " " or pen.blank != before.blank)):
-            yield x
 
 
 def _changed(new: FrameLine, old: FrameLine) -> list[range]:
     """Return the runs of cells to be sent: with all of a wide character, and with odd neighbours."""
     runs: list[range] = []
-    for x in _differing(new, old):
-        if runs and x < runs[-1].stop:
-            continue
-        start, stop = x, x + 1
-        while start and (_is_odd(new.texts[start - 1]) or _is_odd(old.texts[start - 1])):
+    for differing in _DIFFERING.finditer(bytes(map(is_not, new, old))):
+        start, stop = differing.span()
+        while start and (new[start - 1].odd or old[start - 1].odd):
             start -= 1
-        while stop < len(new.texts) and (_is_odd(new.texts[stop]) or _is_odd(old.texts[stop])):
+        while stop < len(new) and (new[stop].odd or old[stop].odd):
             stop += 1
         if runs and _is_near(new, runs[-1].stop, start):
-            start = runs.pop().start
+            start, stop = runs[-1].start, max(stop, runs.pop().stop)
         runs.append(range(start, stop))
     return runs
 
@@ -135,20 +156,29 @@ class Piece(NamedTuple):
 
 def _pieces(y: int, cells: range, line: FrameLine, repeats: bool) -> Iterator[Piece]:
     """Divide a run of cells into what is drawn alike."""
-    x, width = cells.start, len(line.texts)
+    x, width = cells.start, len(line)
     while x < cells.stop:
         stop, pen = _alike(line, x, cells.stop)
-        for odd, group in groupby(range(x, stop), lambda x: _is_odd(line.texts[x])):
-            *_, last = part = list(group)
-            text = "".join(line.texts[part[0] : last + 1])
+        for odd, count, text in _parts(line[x:stop]):
             if odd:
-                yield Piece(y, part[0], text, pen, None)
+                yield Piece(y, x, text, pen, None)
             elif pen.blank:
                 text = _ALIKE.sub(_repeated, text) if repeats else text
-                yield Piece(y, part[0], text, pen, None if last + 1 == width else last + 1)
+                yield Piece(y, x, text, pen, None if x + count == width else x + count)
             else:
-                yield from _with_erased(Piece(y, part[0], text, pen, None), width)
-        x = stop
+                yield from _with_erased(Piece(y, x, text, pen, None), width)
+            x += count
+
+
+def _parts(cells: FrameLine) -> Iterator[tuple[bool, int, str]]:
+    """Yield whether cells are odd, how many, and their text."""
+    text = "".join([cell.text for cell in cells])
+    if text.isascii() and len(text) == len(cells):
+        yield False, len(cells), text
+        return
+    for odd, group in groupby(cells, _ODD):
+        texts = [cell.text for cell in group]
+        yield odd, len(texts), "".join(texts)
 
 
 def _repeated(match: re.Match[str]) -> str:
@@ -160,11 +190,13 @@ def _repeated(match: re.Match[str]) -> str:
 
 def _alike(line: FrameLine, start: int, stop: int) -> tuple[int, Pen]:
     """Return how far one pen reaches from a cell on, and which. Blank cells look the same with many a pen."""
-    texts, pens, pen, x = line.texts, line.pens, line.pens[start], start
+    pen, x = line[start].pen, start
     drawn = False  # whether this pen has drawn more than blanks
-    while x < stop and (pens[x] is pen or (pens[x].blank == pen.blank and (texts[x] == " " or not drawn))):
-        if texts[x] != " ":
-            pen, drawn = pens[x], True
+    for text, other, _ in line[start:stop]:
+        if other is not pen and (other.blank != pen.blank or (text != " " and drawn)):
+            break
+        if text != " ":
+            pen, drawn = other, True
         x += 1
     return x, pen
 
@@ -197,17 +229,17 @@ def _encoded(pieces: Iterable[Piece], cursor: tuple[int, int], straight: bool) -
     return "".join([*parts, change(drawn, PLAIN), _way(at, cursor, straight) if at != cursor else ""])
 
 
-def _shortest(pieces: list[Piece], cursor: tuple[int, int], straight: bool) -> str:
-    """Return what writes these pieces: from the top to the bottom, or pen by pen, as many colours are long numbers.
+def _shortest(pieces: Iterable[Piece], cursor: tuple[int, int], straight: bool) -> str:
+    """Return what writes these pieces: pen by pen, as many colours are long numbers.
 
-    Pen by pen there are lines of text, which go from the top to the bottom, and sides of frames, which go by columns.
+    There are pens for lines of text, which go from the top to the bottom, and for sides of frames, which go by columns.
     """
-    turns: dict[Pen, int] = {}
+    of_pens: dict[Pen, list[Piece]] = {}
     for piece in pieces:
-        turns.setdefault(piece.pen, len(turns))
-    by_lines = sorted(pieces, key=lambda piece: turns[piece.pen])
-    by_columns = sorted(by_lines, key=lambda piece: (turns[piece.pen], piece.x))
-    return min((_encoded(order, cursor, straight) for order in (pieces, by_lines, by_columns)), key=len)
+        of_pens.setdefault(piece.pen, []).append(piece)
+    by_lines = chain.from_iterable(of_pens.values())
+    by_columns = chain.from_iterable(sorted(of_pen, key=_COLUMN) for of_pen in of_pens.values())
+    return min(_encoded(by_lines, cursor, straight), _encoded(by_columns, cursor, straight), key=len)
 
 
 @lru_cache(maxsize=8192)
@@ -249,7 +281,7 @@ class FrameBuffer:
         """Take what is to be shown."""
         colours = console._color_system or ColorSystem.TRUECOLOR
         self._frames += 1
-        blank, whole = FrameLine([" "] * self.size[0], [PLAIN] * self.size[0]), isinstance(update, LayoutUpdate)
+        blank, whole = [_BLANK] * self.size[0], isinstance(update, LayoutUpdate)
         for y, runs in _lines(update):
             if y >= self.size[1]:
                 continue  # of the size before this one
@@ -282,7 +314,7 @@ class FrameBuffer:
     def _sent(self, y: int) -> Iterator[Piece]:
         """Yield what changes a line, which counts as sent."""
         line, before = self._wanted[y], self._shown.get(y)
-        for cells in [range(len(line.texts))] if before is None else _changed(line, before):
+        for cells in [range(len(line))] if before is None else _changed(line, before):
             yield from _pieces(y, cells, line, self.skills.repeats)
         self._shown[y] = line
         del self._news[y]

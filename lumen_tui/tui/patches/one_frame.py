@@ -82,7 +82,10 @@ class OneFrame(_Screen):
         _after(_PASSES, _held(self.app).close)
 
     def _extend_compose(self, widgets: list[Widget]) -> None:
-        """Leave out the corner for notifications, which each screen would have from the start."""
+        """Leave out tooltips, and the corner for notifications, which each screen would have from the start."""
+
+    def _clear_tooltip(self) -> None:
+        """There is none; Textual looks for it with each key."""
 
     def _screen_resized(self, size: Size) -> None:
         """Of two sizes on their way each would bring the other one about again, for ever: only the newest counts."""

@@ -33,6 +33,7 @@ def pen_of(style: Style | None, colours: ColorSystem) -> Pen:
     return PLAIN if style is None else _pen(Strip.render_ansi(style, colours))
 
 
+@lru_cache(maxsize=4096)
 def _pen(numbers: str) -> Pen:
     attributes: list[str] = []
     ink, ground = "", ""
@@ -51,6 +52,13 @@ def _pen(numbers: str) -> Pen:
                 attributes.append(code)
     blank = ";".join(filter(None, (*attributes, ink, ground))) if _ON_BLANKS.intersection(attributes) else ground
     return Pen(tuple(attributes), ink, ground, blank)
+
+
+def blank_pen(pen: Pen) -> Pen:
+    """Return the least pen that draws a cell without a character as this one does."""
+    if pen.blank != pen.ground:
+        return pen
+    return Pen(ground=pen.ground, blank=pen.blank) if pen.ground else PLAIN
 
 
 @lru_cache(maxsize=4096)
