@@ -211,10 +211,13 @@ class AwaitedRow:
 
 
 def step_past(rows: LineList[Any], keys: Collection[str]) -> None:
-    """Put the cursor on the nearest row whose key is not among `keys`, further down where there is one."""
+    """Put the cursor on the nearest row whose key is not among `keys`, further down where there is one.
+
+    Some of the keys may be those of rows that are gone: how many there are says nothing about the rows.
+    """
     model = rows.model
     here = model.cursor
-    if len(model) and len(keys) < len(model):
+    if len(model):
         after = range(here, min(len(model), here + _FAR))
         before = range(here - 1, max(-1, here - _FAR), -1)
         near = (index for index in (*after, *before) if model.key(model.row(index)) not in keys)

@@ -298,6 +298,23 @@ async def test_a_verdict_shows_the_next_one_and_undo_goes_back(desk: Desk, open_
         await room.until(lambda: desk.became()[first] == "a duplicate")
 
 
+async def test_the_cursor_goes_on_where_a_row_that_is_being_decided_is_gone_already(desk: Desk, open_room: Any) -> None:
+    first, second, third = (desk.add(f"a {thing} is dim", age=3.0) for thing in ("lamp", "torch", "screen"))
+    async with open_room(port=desk.port) as room:
+        await room.until(lambda: "3 open" in room.text)
+        await room.press("5", "g", "enter", "l")
+        rows = room.app.screen.rows
+        assert rows.selected.node.id == second
+        desk.port.submit(ArchiveDiscoveries(node_ids=first, reason="somebody else was quicker"))
+        await room.until(lambda: len(rows.model) == 2)
+        with slow_disk(desk):
+            await room.press("l")
+            assert rows.selected.node.id == third
+            await room.press("a", "1")
+        await room.until(lambda: "" not in desk.became().values())
+        assert (desk.became()[second], desk.became()[third]) == ("l 7", "a duplicate")
+
+
 @contextmanager
 def slow_disk(desk: Desk) -> Iterator[int]:
     """Let nothing be saved to memory for a while; gives the journal to append to."""
