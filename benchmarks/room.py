@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.state import NEWEST, make_state
+from benchmarks.state import NEWEST, make_state, open_discoveries
 from benchmarks.table import Row, share
 from benchmarks.terminal import Terminal
 from lumen_tui.model import times
@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SIGNALS, DOWN, UP, PAGE_DOWN, PAGE_UP, HELP, BACK = b"4", b"\x1b[B", b"\x1b[A", b"\x1b[6~", b"\x1b[5~", b"?", b"\x1b"
 TOP, ZOOM = b"g", b"z"
 DIALOG, NEEDS, DISCOVERIES, SNOOZE, ENTER = b"t", b"!", b"5", b"l", b"\r"
+ZOOMED = "╭─ 4 Signals"  # beside other panes its frame has no corner of its own
 HELP_SHOWN = "a word, a key"  # is on the help screen and nowhere else
 MINIMAL = "minimal Textual program"
 MINIMAL_SHOWN, MINIMAL_ROWS = "row 3 of a thousand", 1000
@@ -239,8 +240,8 @@ def bytes_of(terminal: Terminal, key: bytes) -> int:
     return count + terminal.settle(0.3, 3)
 
 
-def _weigh(sample: Sample, terminal: Terminal, count: int) -> None:
-    """Count what a focus that moves, a dialog, a sheet and a verdict in triage send."""
+def _weigh(sample: Sample, terminal: Terminal, count: int, discoveries: int) -> None:
+    """Count what a focus that moves, a dialog, a sheet and a verdict in triage send; verdicts need as many rows."""
     for turn in range(count):
         sample.focus_bytes.append(float(bytes_of(terminal, b"345612"[turn % 6 :][:1])))
         sample.opened_bytes.append(float(bytes_of(terminal, DIALOG)))
@@ -248,8 +249,17 @@ def _weigh(sample: Sample, terminal: Terminal, count: int) -> None:
         bytes_of(terminal, NEEDS)
         sample.back_bytes.append(float(bytes_of(terminal, BACK)))
     bytes_of(terminal, DISCOVERIES)
-    for _ in range(count):
+    for _ in range(min(count, discoveries)):
         sample.verdict_bytes.append(float(bytes_of(terminal, SNOOZE)))
+    bytes_of(terminal, ENTER)  # takes what the last one offers: it would take the number of a pane for its answer
+
+
+def _zoom_signals(terminal: Terminal) -> None:
+    """Zoom the pane that has the focus. Raise RuntimeError where it is another one: its rows would be measured."""
+    terminal.react(ZOOM)
+    terminal.settle(SECOND_FRAME, 1)
+    if ZOOMED not in terminal.shown().text:
+        raise RuntimeError(f"not the signals are zoomed:\n{terminal.shown().text}")
 
 
 def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
@@ -264,8 +274,8 @@ def _idle(sample: Sample, terminal: Terminal, seconds: float) -> None:
     sample.memory = terminal.memory()
 
 
-def sample_both(layout: Layout, signals: int, effort: Effort) -> tuple[Sample, Sample]:
-    """Measure the room on one state folder with so many signals, and the smallest Textual program in turns with it."""
+def sample_both(layout: Layout, nodes: int, signals: int, effort: Effort) -> tuple[Sample, Sample]:
+    """Measure the room on a state folder of `make_state`, and the smallest Textual program in turns with it."""
     room, minimal = Sample(), Sample()
     command = _room(layout)
     first = Sample()
@@ -278,10 +288,10 @@ def sample_both(layout: Layout, signals: int, effort: Effort) -> tuple[Sample, S
     terminal = _open(command)
     terminal.react(SIGNALS)
     _idle(room, terminal, effort.idle)  # before the probes: the ages of what just came count in seconds
-    _weigh(room, terminal, effort.turns)
+    _weigh(room, terminal, effort.turns, open_discoveries(nodes))
     terminal.react(SIGNALS)
     _probe(room, terminal, layout, effort.probes)
-    terminal.react(ZOOM)
+    _zoom_signals(terminal)
     _use_in_turns(room, minimal, terminal, keys=effort.keys, rows=signals)
     room.switch = _switches(terminal, 10)
     terminal.leave()
@@ -375,11 +385,13 @@ def triage(folder: Path, newest: float) -> Iterator[Row]:
     count = 0
     for number in range(TRIAGED):
         count += terminal.react(b"l" if number % 2 else b"a" if number else b"a2")[1]
-    count += terminal.settle(3.0)
-    if not (decided := "All decided" in terminal.shown().text):
-        count += terminal.settle(LONG_WAIT / 3)  # a busy machine
+    terminal.send(ENTER)  # else the answer that the last verdict offers counts some seconds later
+    decided, deadline = False, time.perf_counter() + LONG_WAIT
+    while not decided and time.perf_counter() < deadline:
+        count += terminal.settle(0.3, LONG_WAIT)
         decided = "All decided" in terminal.shown().text
-    terminal.leave(b"\x1b")
+    terminal.send(BACK)
+    terminal.leave()
     _end_engine(store.layout)
     what = f"bytes of a triage of {TRIAGED}, one by one"
     yield Row("G11", what, count, "B") if decided else Row("G11", what, skipped="not all were decided")
@@ -397,7 +409,7 @@ def measure(folder: Path, newest: float, sizes: list[tuple[int, int]], effort: E
         size = f"{nodes:,} + {signals:,}" if nodes != signals else f"{nodes:,} each"
         layout = make_state(folder / f"room-{nodes}-{signals}", nodes=nodes, signals=signals, newest=newest)
         try:
-            samples = sample_both(layout, signals, effort)
+            samples = sample_both(layout, nodes, signals, effort)
             yield from rows(size, signals > MINIMAL_ROWS // 2, *samples)
         except Gone as last_words:
             yield Row("G1", f"the room, {size}", skipped=f"it ended by itself: {last_words}")
