@@ -112,7 +112,7 @@ async def _step(room: Any, chance: random.Random) -> str:
 
 
 def _text(line: FrameLine | None) -> str:
-    return "".join(line.texts) if line else ""
+    return "".join(cell.text for cell in line or ())
 
 
 @pytest.mark.parametrize("seed", seeds(20))
