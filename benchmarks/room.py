@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from benchmarks.state import NEWEST, make_state, open_discoveries
 from benchmarks.table import Row, share
-from benchmarks.terminal import Terminal
+from benchmarks.terminal import NO_FRAME, Terminal
 from lumen_tui.model import times
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
@@ -32,7 +32,6 @@ TRIAGED = 100  # discoveries
 SECOND_FRAME = 0.06  # seconds of silence behind a key: by then all that it set off is painted
 ROUNDS = 5  # of keys, in turns with the other program
 SILENT = 5  # keys without any effect; after that the rest of their kind is not tried
-NO_FRAME = 30  # bytes, which are fewer than those of a frame
 LONG_WAIT = 30.0  # seconds; a room that needs longer counts as not answering
 
 

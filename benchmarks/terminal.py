@@ -16,6 +16,7 @@ from pathlib import Path
 import pyte
 
 SYNC_END = b"\x1b[?2026l"
+NO_FRAME = 30  # bytes, which are fewer than those of a frame
 _ASK = re.compile(rb"\x1b\[0?c|\x1b\[[56]n|\x1b\[\?(\d+)\$p|\x1b\](1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?u")
 _LONGEST = 16  # bytes of a question
 # What pyte does not know and would show as text.
@@ -160,18 +161,21 @@ class Terminal:
         return at
 
     def react(self, keys: bytes, *, quiet: float = 0.03, timeout: float = 1.0) -> tuple[float, int]:
-        """Type keys; return (ms until the last byte of the reaction, its bytes); (0, 0) where nothing came."""
+        """Type keys; return (ms until the last byte of the first frame, the bytes so far); 0 ms where no frame came.
+
+        The shape of the mouse, which a screen that comes sends long before its frame, is none.
+        """
         at = self.send(keys)
         count = 0
         last = at
         tail = b""
-        while data := self.read(quiet if count else timeout):
+        while data := self.read(quiet if count >= NO_FRAME else timeout):
             count = count + len(data)
             last = self.chunks[-1][0]
             tail = (tail + data)[-16:]
             if tail.endswith(SYNC_END):
                 break
-        return (last - at) * 1000, count
+        return (last - at) * 1000 if count >= NO_FRAME else 0.0, count
 
     def shown(self) -> Screen:
         """Return the screen as it is now."""

@@ -28,6 +28,8 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets._toast import ToastRack
 
+from lumen_tui.tui.patches.type_ahead import TypeAhead
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -111,8 +113,12 @@ class OneFrame(_Screen):
         if widget._repaint_required and self.is_current and not self.app._batch_count:
             widget._repaint_required = False
             self._dirty_widgets.add(widget)
-            self._on_timer_update()
-            self._update_timer.reset()  # what the change sets off is painted in one more frame, a sixtieth later
+            self.paint_due()
+
+    def paint_due(self) -> None:
+        """Paint what is due, as the screen's own timer would a moment later; that of a new screen, a sixtieth later."""
+        self._on_timer_update()
+        self._update_timer.reset()  # what the change sets off is painted in one more frame, a sixtieth later
 
     def _compositor_refresh(self) -> None:
         if self.app._batch_count or self.unpainted:
@@ -169,9 +175,13 @@ def _held(app: App[Any]) -> ExitStack:
 
 
 def _wake(app: App[Any]) -> None:
-    """A screen paints when it has nothing else to do; one that has had nothing for a while is not asked again."""
-    if app.screen_stack:
-        app.screen.check_idle()
+    """Paint what was held back. A screen that waits for something to be read gets one frame with it, a moment later."""
+    screen = app.screen if app.screen_stack else None
+    reads = isinstance(app, TypeAhead) and app.reads
+    if isinstance(screen, OneFrame) and screen.is_mounted and not app._batch_count and not reads:
+        screen.paint_due()
+    elif screen is not None:
+        screen.check_idle()  # one that has had nothing to do for a while is not asked again
 
 
 def _after(passes: int, do: Callable[[], None]) -> None:

@@ -138,6 +138,11 @@ class TypeAhead(_Base):
         if self._waiting and self._settling is None and not self._holds and self.screen_stack:
             await self._hand_out(self._waiting.popleft())
 
+    @property
+    def reads(self) -> bool:
+        """Whether a screen waits for something that is read."""
+        return self._awaited > 0
+
     @contextmanager
     def awaited(self) -> Iterator[None]:
         """While this lasts a screen cannot yet take a key."""

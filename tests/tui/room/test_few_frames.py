@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 from lumen_emulator import Emulator
+from lumen_until import until_async
 from textual.events import Key
 from textual.geometry import Offset, Region, Size
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from lumen_tui.model.records import SignalRow
@@ -119,6 +121,22 @@ async def test_a_screen_is_painted_once_as_it_comes_and_once_as_it_goes(
         await room.press("escape")
         assert [frame for frame in glass.frames if frame[1] > 20] == [("Room", 40)]
         assert glass.lines == room.lines
+
+
+@pytest.mark.parametrize(("key", "name"), [("question_mark", "HelpScreen"), ("t", "TaskForm")])
+async def test_a_screen_that_comes_or_goes_is_painted_without_its_timer(
+    open_room: Any, key: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(timer: Timer, **_moment: float) -> None:
+        """Let the moment pass."""
+
+    async with open_room() as room:
+        glass = Glass(room.app)
+        monkeypatch.setattr(Timer, "_tick", never)
+        for pressed, painted in ((key, name), ("escape", "Room")):
+            await room.app.on_event(Key(pressed, "?" if pressed == "question_mark" else None))
+            await until_async(lambda painted=painted: (painted, 40) in glass.frames)  # a pilot paints by itself
+            assert glass.lines == room.lines
 
 
 async def test_what_changes_behind_a_form_is_painted_and_nothing_else(open_room: Any, busy_snapshot: Snapshot) -> None:
