@@ -121,10 +121,10 @@ class Gone(Exception):
     """The program ended by itself; the text is the last line on its screen."""
 
 
-def _open(command: list[str]) -> Terminal:
-    """Start the program and wait until it has settled. Raise Gone."""
+def _open(command: list[str], quiet: float = 0.8) -> Terminal:
+    """Start the program and wait until it has been silent for so many seconds. Raise Gone."""
     terminal = Terminal(command)
-    terminal.settle_in(LONG_WAIT)
+    terminal.settle_in(quiet, LONG_WAIT)
     if terminal.ended:
         lines = [line.strip() for line in terminal.shown().text.splitlines() if line.strip()]
         terminal.leave()
@@ -161,8 +161,7 @@ def _minimal() -> list[str]:
 
 
 def _start(sample: Sample, command: list[str], text: str) -> None:
-    terminal = _open(command)
-    terminal.settle(2.0, LONG_WAIT)  # a room that is still reading would be shown like that by the next one
+    terminal = _open(command, 2.0)  # a room that is still reading would be shown like that by the next one
     sample.paint.append(terminal.first_paint())
     sample.content.append(terminal.when(text))
     terminal.leave()

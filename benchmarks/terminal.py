@@ -140,12 +140,12 @@ class Terminal:
             count += len(data)
         return count
 
-    def settle_in(self, most: float = 30.0) -> None:
-        """Wait for the program to show something, then until it has nothing to add."""
+    def settle_in(self, quiet: float = 0.8, most: float = 30.0) -> None:
+        """Wait for the program to show something, then until it has had nothing to add for `quiet` seconds."""
         end = time.perf_counter() + most
         while not self.ended and time.perf_counter() < end and sum(len(data) for _, data in self.chunks) < 200:
             self.read(0.1)
-        self.settle(0.8, most)
+        self.settle(quiet, most)
 
     def until(self, text: str, most: float) -> None:
         """Read until `text` was written in one piece, at most so many seconds."""
