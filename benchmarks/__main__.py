@@ -53,7 +53,7 @@ QUICK = ("spending", "freshness", "capsule", "relay", "past", "room")  # what is
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--full", action="store_true", help="more runs, a whole idle minute, and 1,000,000 signals")
-    parser.add_argument("--quick", action="store_true", help="within two minutes: few runs, smallest room, no long parts")
+    parser.add_argument("--quick", action="store_true", help="in two minutes: few runs, smallest room, no long parts")
     parser.add_argument("--only", choices=PARTS, action="append", help="one part of the table; may be repeated")
     parser.add_argument("--runs", type=int, default=0, help="starts of the room for each size")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
