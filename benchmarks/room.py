@@ -369,8 +369,7 @@ def rows(size: str, many: bool, room: Sample, minimal: Sample) -> Iterator[Row]:
 
 def triage(folder: Path, newest: float) -> Iterator[Row]:
     """Yield the bytes of a whole triage, one discovery after the other; the last reason needs no digit."""
-    store = Store(folder / "triage")
-    store.layout.create()
+    store = Store(make_state(folder / "triage", nodes=0, signals=0, newest=newest).root)
     for number in range(TRIAGED):
         store.nodes.append({
             "id": f"mem-{number:04d}", "type": "discovery", "content": f"Module {number * 7919} is slow",
