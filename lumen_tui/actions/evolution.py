@@ -30,7 +30,13 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import evolved, versions, writing
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import (
+    approve_constitution,
+    approved_constitution,
+    read_approval,
+    read_constitution,
+)
+from lumen_tui.store.evolution.text_files import read_text
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.policy.fence import redactor
 
@@ -327,8 +333,8 @@ def gate_rules(layout: Layout) -> Rules:
 def approve(store: Store, _request: ApproveConstitution, *, by: str, now: float) -> Done:
     """Keep the text that was approved beside the file, so that a later edit of the file shows."""
     layout = store.layout
-    text = evolved.read_text(layout.constitution)
-    _check(text, evolved.approved_constitution(layout))
+    text = read_text(layout.constitution)
+    _check(text, approved_constitution(layout))
     at = times.iso(now)
     approval = Change(
         APPROVAL_KIND, APPROVAL_KIND, _approval_side(store), {"text": text or DEFAULT, "by": by, "at": at}
@@ -339,7 +345,7 @@ def approve(store: Store, _request: ApproveConstitution, *, by: str, now: float)
     with journal.carrying_out(layout, action):
         if text is None:
             files.replace(layout.constitution, DEFAULT.encode())
-        evolved.approve_constitution(layout, text or DEFAULT, by=by, at=at)
+        approve_constitution(layout, text or DEFAULT, by=by, at=at)
     return Done(summary=summary, target=APPROVAL_KIND, action_id=action.id)
 
 
@@ -353,7 +359,7 @@ def _check(text: str | None, before: str | None) -> None:
 
 
 def _approval_side(store: Store) -> Side | None:
-    approval = evolved.read_approval(store.layout)
+    approval = read_approval(store.layout)
     return {"text": approval.text, "by": approval.by, "at": approval.at} if approval else None
 
 
@@ -365,7 +371,7 @@ def approved_now(store: Store, change: Change) -> Side | None:
 
 def file_now(store: Store, _: Change) -> Side | None:
     """For undo: whether the file holds the shipped text; None where there is no file."""
-    text = evolved.read_text(store.layout.constitution)
+    text = read_text(store.layout.constitution)
     return _SHIPPED if text == DEFAULT else None if text is None else {"text": "another"}
 
 
@@ -381,8 +387,8 @@ def put_approved(store: Store, change: Change) -> None:
     """For undo: approve what was approved before."""
     side = change.after or {}
     text = side.get("text")
-    if change.key == _SHIPPED_KEY and text is None and evolved.read_text(store.layout.constitution) == DEFAULT:
+    if change.key == _SHIPPED_KEY and text is None and read_text(store.layout.constitution) == DEFAULT:
         directories.remove(store.layout.constitution)
     elif change.key == _SHIPPED_KEY and text is not None and not store.layout.constitution.exists():
         files.replace(store.layout.constitution, DEFAULT.encode())
-    evolved.approve_constitution(store.layout, text, by=side.get("by", "undo"), at=side.get("at", ""))
+    approve_constitution(store.layout, text, by=side.get("by", "undo"), at=side.get("at", ""))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from lumen_tui.actions import acting, checks, edits, places
+from lumen_tui.actions import acting, checks, edits, places, probing
 from lumen_tui.actions.edits import Fields, Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.model import access, facts, fields, ids, times
-from lumen_tui.model.facts import Confirmation, Outcome, Probe, Reading
+from lumen_tui.model.facts import Confirmation, Outcome, Probe
 from lumen_tui.model.records import Action, Change
 from lumen_tui.model.requests.facts import AddFact, AddProbe, ConfirmFacts, RetireFacts
 from lumen_tui.model.text import one_line
@@ -27,9 +26,6 @@ from lumen_tui.store.memory.facts import FactIndex
 from lumen_tui.store.memory.nodes import Raw
 from lumen_tui.store.settings import roles
 from lumen_tui.store.settings.config import load_config
-
-if TYPE_CHECKING:
-    from lumen_tui.tools.probes.batch import ProbeJob
 
 
 def complete(store: Store, fact_id: str, confirmation: Confirmation | None, edge: Raw | None) -> Done:
@@ -58,7 +54,6 @@ def _mentions(path: Path, name: str) -> bool:
 
 
 KIND = "confirmation"  # of a change
-_PATIENCE = 10.0  # seconds that a person waits for probes
 _NOT_PEOPLE = ("system", "engine", "probe", "worker", "evolution", "agent", "assistant", "model")
 _OF_AGENTS = (*(f"{kind}:" for kind in access.KINDS), "tsk-", "loop-", "ses-", "agent-")  # how names of no people begin
 
@@ -214,7 +209,7 @@ def add_probe(store: Store, request: AddProbe, *, by: str, now: float) -> Done:
 def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
     """Fill in the expected value of probes that name none, by running them. ActionError where one fails."""
     asks = [probe for probe in probes if probe.learns]
-    readings = {job.probe.id: reading for job, reading in _run_probes(store, asks)}
+    readings = {job.probe.id: reading for job, reading in probing.run(store, asks)}
     for probe in asks:
         reading = readings.get(probe.id)
         if reading is None or reading.outcome is not Outcome.HOLDS:
@@ -224,21 +219,6 @@ def learned(store: Store, probes: Sequence[Probe]) -> tuple[Probe, ...]:
         msgspec.structs.replace(probe, expect=readings[probe.id].value) if probe.id in readings else probe
         for probe in probes
     )
-
-
-def suggested(store: Store, text: str) -> list[Probe]:
-    """Return probes that a text suggests and that hold now."""
-    from lumen_tui.tools.probes.batch import suggest
-
-    probes = suggest(text)
-    return [job.probe for job, reading in _run_probes(store, probes) if reading.outcome is Outcome.HOLDS]
-
-
-def _run_probes(store: Store, probes: Sequence[Probe]) -> list[tuple[ProbeJob, Reading]]:
-    from lumen_tui.tools.probes import batch  # starts a process: not for every verb
-
-    jobs = [batch.ProbeJob("", probe) for probe in probes]
-    return batch.run(store.root, jobs, seconds=_PATIENCE, each=_PATIENCE / max(1, len(jobs)))
 
 
 def must_be_current(index: FactIndex, fact_id: str) -> None:

@@ -35,7 +35,7 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import abtests, candidates, champions, evolved_skills, suites
 from lumen_tui.store.evolution.champions import DamagedChampion
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
 from lumen_tui.store.settings.roles import load_role
 
 KIND, CHAMPION_KIND = "candidate", "champion"  # of changes

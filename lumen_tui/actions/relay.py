@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from lumen_tui.actions import checks, edits, refusal
 from lumen_tui.actions.edits import Side
-from lumen_tui.actions.facts import must_be_person
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import fields, ids, relay, times
@@ -104,6 +103,8 @@ def _decide(
     now: float,
     note: str,
 ) -> Done:
+    from lumen_tui.actions.facts import must_be_person  # not for who only reads or adds
+
     must_be_person(store, by, "only a person decides about what was held")
     [name, *others], submission_ids = _resolve(store, selection)
     if others:

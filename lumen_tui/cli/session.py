@@ -28,7 +28,9 @@ from lumen_tui.storage.store import Store
 
 if TYPE_CHECKING:
     from lumen_tui.actions.acting import Caller
+    from lumen_tui.model.attention import Queue
     from lumen_tui.model.snapshot import Snapshot
+    from lumen_tui.queries.snapshot_reader import SnapshotReader
     from lumen_tui.storage.kept import KeptIndex
 
 
@@ -57,14 +59,25 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """Return what the room would show now, with ages by the machine's clocks, which allow for sleep."""
+        with self._reader() as reader:
+            return reader.snapshot(self.now)
+
+    def queue(self) -> Queue:
+        """Return what needs a person now and what is snoozed, without all else that the room would show."""
+        with self._reader(queue_only=True) as reader:
+            now = self.now
+            reader.load(now)
+            return reader.queue(now)
+
+    @contextmanager
+    def _reader(self, *, queue_only: bool = False) -> Iterator[SnapshotReader]:
         from lumen_tui.queries.snapshot_reader import SnapshotReader
         from lumen_tui.storage.clock import SystemClock, clocks_of
 
-        with closing(SnapshotReader(self.root, self.operator)) as reader:
+        with closing(SnapshotReader(self.root, self.operator, queue_only=queue_only)) as reader:
             reader.clocks = clocks_of(SystemClock())
-            snapshot = reader.snapshot(self.now)
+            yield reader
             report_news(reader.signals.kept, reader.nodes.kept, reader.facts.kept)
-            return snapshot
 
     @property
     def judge(self) -> str:
@@ -191,12 +204,14 @@ def table(rows: Sequence[Iterable[str]]) -> None:
 def stoppable() -> Iterator[Callable[[], bool]]:
     """Give whether the program was asked to end: within the block that is noted, for what comes to an end by itself."""
     import signal
-    import threading
 
-    asked = threading.Event()
-    before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    asked: list[int] = []  # signals
+    before = {
+        number: signal.signal(number, lambda number, _: asked.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        yield asked.is_set
+        yield lambda: bool(asked)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

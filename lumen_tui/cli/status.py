@@ -1,4 +1,4 @@
-"""What `status` and `health` answer: the state folder as the room would show it, in lines."""
+"""What `status` answers: the state folder as the room would show it, in lines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from lumen_tui.cli.session import Session, document, say
-from lumen_tui.engine.health import health_report, without_model
+from lumen_tui.engine.health import without_model
 from lumen_tui.model import times
 from lumen_tui.model.agentstate import AgentState, agent_status
 from lumen_tui.model.budget import dollars
-from lumen_tui.model.health import PASS
 from lumen_tui.model.ids import KINDS
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.tasks import tally, tally_words
@@ -29,14 +28,11 @@ _MOST_NAMED = 8  # tasks
 
 
 def status(session: Session, args: Namespace) -> int:
-    """Print the line of status with what is at work and what needs a person, or as much of it as is asked for."""
+    """Print the line of status with what is at work and what needs a person; with `--short` state and counts alone."""
     snapshot = session.snapshot()
     if args.json:
         document(status_document(session.layout, snapshot, session.now))
         return 0
-    if args.quiet:
-        say(str(len(snapshot.attention)))
-        return 1 if snapshot.attention else 0
     if args.short:
         say(_short_line(snapshot))
         return 0
@@ -56,19 +52,6 @@ def status(session: Session, args: Namespace) -> int:
         if not _is_shown_above(need):
             say(f"  {_with_id(need)}")
     return 0
-
-
-def health(session: Session, args: Namespace) -> int:
-    """Print whether the engine is healthy, and what is wrong."""
-    report = health_report(session.snapshot())
-    if args.json:
-        document(report.fields())
-    else:
-        say(report.status)
-        for name, check in report.checks.items():
-            if check.status != PASS:
-                say(f"  {name}: {check.status}: {one_line(check.output, 300)}")
-    return 0 if report.ready or (report.alive and not args.ready) else 1
 
 
 def _at_work(session: Session, snapshot: Snapshot) -> Iterator[str]:

@@ -1,7 +1,5 @@
 """A note of the archive: what is kept for good, beside the memory that fades. Checked here, also what is imported."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from lumen_tui.model import ids, times

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from lumen_tui.model import agent, ids, times
-from lumen_tui.model.analytics import Retirement
-from lumen_tui.model.approvals import Approval, Overdue
-from lumen_tui.model.changelist import OpenList
-from lumen_tui.model.freshness import FactState
 from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import LoopState
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.progress import Missing
 from lumen_tui.model.records import DiscoveryRow, Signal, Untriaged
-from lumen_tui.model.relay import Submission
 from lumen_tui.model.snapshot import Attention, Need
 from lumen_tui.model.spendbook import SpendView
 from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.text import one_line
 
 if TYPE_CHECKING:
-    from lumen_tui.model.evolution import EvolutionView
+    from lumen_tui.model.analytics import Retirement
+    from lumen_tui.model.approvals import Approval, Overdue
+    from lumen_tui.model.changelist import OpenList
+    from lumen_tui.model.freshness import FactState
+    from lumen_tui.model.learnt import EvolutionView
+    from lumen_tui.model.progress import Missing
+    from lumen_tui.model.relay import Submission
 
 _ORDER = list(Need)
 _UNTIL = " until "
@@ -160,12 +160,11 @@ def put_off(need: Attention, day: str) -> tuple[str, str]:
         return "", "what day it is here is not known yet: try again in a moment"
 
 
-def for_an_hour(need: Attention, questions: Iterable[Approval], now: float) -> tuple[float, str]:
+def for_an_hour(need: Attention, now: float) -> tuple[float, str]:
     """For how many seconds a need can be put off, or why it cannot be. A question comes back before it counts as no."""
     if need.need is Need.ENGINE:
         return 0.0, "what is about the engine cannot wait"
-    ends = next((question.expires for question in questions if question.id == need.target), 0.0)
-    seconds = ends - now - _BEFORE_NO if ends else times.HOUR
+    seconds = need.closes - now - _BEFORE_NO if need.closes else times.HOUR
     if seconds < _BEFORE_NO:
         return 0.0, "it expires too soon to be snoozed"
     return min(times.HOUR, seconds), ""

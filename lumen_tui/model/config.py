@@ -10,7 +10,7 @@ from msgspec import Meta, Struct, field
 from lumen_tui.model import lanes
 from lumen_tui.model.approvals import AllowRule
 from lumen_tui.model.decay import DecayRule
-from lumen_tui.model.mail import MailConfig
+from lumen_tui.model.mail_config import MailConfig
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.outward_config import BackupConfig, HostsConfig, TracesConfig
 from lumen_tui.model.tasks import TIERS

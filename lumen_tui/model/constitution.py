@@ -1,7 +1,5 @@
 """The constitution: principles that evolution cannot change. The operator approves it, and its hash is recorded."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from lumen_tui.model.digests import sha256

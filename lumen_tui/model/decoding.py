@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from lumen_tui.model.patterns import made_on_use
 from lumen_tui.model.text import safe_all
 
 # msgspec has errors of its own for wrong JSON and wrong types, but not for wrong bytes and endless brackets
@@ -15,6 +16,11 @@ UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+def lazy_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """Return a JSON decoder that is made when it is first used: most commands need few of those that are declared."""
+    return made_on_use(lambda: msgspec.json.Decoder(kind))
 
 
 def decode_safe(data: bytes, kind: type[T]) -> T:

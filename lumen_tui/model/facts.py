@@ -3,8 +3,6 @@
 A fact is a note of the whole project with the tag `fact`; what makes it one is `metadata.fact`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

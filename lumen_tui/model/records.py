@@ -4,8 +4,6 @@ Unknown fields are kept by the store, not here. Field names follow the documente
 so that old files read as they are. Texts of rows are safe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE, convert_readable, decode_readable
+from lumen_tui.model.decoding import UNDECODABLE, convert_readable, decode_readable, lazy_decoder
 from lumen_tui.model.kinds import DISCOVERY_ALIASES as DISCOVERY_ALIASES
 from lumen_tui.model.kinds import LIFECYCLE_BY_TYPE as LIFECYCLE_BY_TYPE
 from lumen_tui.model.kinds import LIFECYCLES as LIFECYCLES
@@ -103,7 +101,7 @@ class Node(Struct, frozen=True, omit_defaults=True):
 
 _NO_SIGNAL: Mapping[str, object] = {"id": "", "message": "(not readable)", "created_at": "", "sender": "unknown"}
 _NO_NODE: Mapping[str, object] = {"id": "", "type": "note", "content": "", "created_at": ""}
-_receipt = msgspec.json.Decoder(Receipt).decode
+_receipt = lazy_decoder(Receipt)
 
 
 def decode_signal(line: bytes) -> Signal:
@@ -119,7 +117,7 @@ def decode_node(line: bytes) -> Node:
 def decode_receipt(line: bytes) -> Receipt | None:
     """Return the receipt in a line; None where there is none."""
     try:
-        return _receipt(line)
+        return _receipt.decode(line)
     except UNDECODABLE:
         return None
 

@@ -4,8 +4,6 @@ A role carries rules as `[[rules]]` in its front matter, a custom tool in its ow
 them. An unknown kind makes what carries it unusable: a rule that nobody understands holds nothing back.
 """
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -232,7 +230,7 @@ def unreached(roles: Iterable[Role], tier: str) -> tuple[Problem, ...]:
     )
 
 
-def fetches_nothing(role: Role, web: WebConfig) -> bool:
+def fetches_nothing(role: Role, web: "WebConfig") -> bool:
     """Return whether a role has web_fetch, and neither a host for it nor a way to ask for one."""
     asks = REQUEST_HOST in role.tools and not web.closed
     return "web_fetch" in role.tools and not asks and not web.with_those_of(role.hosts)

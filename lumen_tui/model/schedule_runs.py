@@ -4,8 +4,6 @@ A run has a key that is made of its schedule and of what made it due, so that it
 somebody looks. What becomes of runs that are due is decided here, from the times alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 

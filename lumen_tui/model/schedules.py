@@ -1,7 +1,5 @@
 """Schedules: what is to be done by time, on changed files or on signals."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Iterable
 from enum import StrEnum

@@ -3,8 +3,6 @@
 It grows where a version writes what the one before it would not understand. A folder without the record is of number 1.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from lumen_tui import STATE_SCHEMA

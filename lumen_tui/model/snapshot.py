@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from lumen_tui.model import agent
-from lumen_tui.model.approvals import Approval
 from lumen_tui.model.config import Config
-from lumen_tui.model.decay import DecayForecast, DecayRule, DecayView
+from lumen_tui.model.decay import DecayRule, DecayView
 from lumen_tui.model.freshness import FactsView
 from lumen_tui.model.liveness import EngineView
-from lumen_tui.model.loop import LoopState, Packet
 from lumen_tui.model.operators import OperatorsView
-from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import HookView
 from lumen_tui.model.queueing import QueueConditions
-from lumen_tui.model.records import DiscoveryRow, SignalRow
-from lumen_tui.model.roles import Role
-from lumen_tui.model.schedule_runs import Upcoming
 from lumen_tui.model.spendbook import SpendView
-from lumen_tui.model.tasks import TaskView
-from lumen_tui.model.themes import OwnTheme
-from lumen_tui.model.transitions import OpenItem
-from lumen_tui.model.work import WorkUnit
+
+if TYPE_CHECKING:
+    from lumen_tui.model.approvals import Approval
+    from lumen_tui.model.decay import DecayForecast
+    from lumen_tui.model.loop import LoopState, Packet
+    from lumen_tui.model.problem import Problem
+    from lumen_tui.model.records import DiscoveryRow, SignalRow
+    from lumen_tui.model.roles import Role
+    from lumen_tui.model.schedule_runs import Upcoming
+    from lumen_tui.model.tasks import TaskView
+    from lumen_tui.model.themes import OwnTheme
+    from lumen_tui.model.transitions import OpenItem
+    from lumen_tui.model.work import WorkUnit
 
 
 class Need(StrEnum):

@@ -3,8 +3,6 @@
 A line that is taken twice counts once, and the lines of one call may come in any order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -71,7 +69,7 @@ class Amount(Struct, frozen=True, omit_defaults=True):
     prompt: int = 0  # tokens sent, and ...
     read: int = 0  # ... those of them that came from a vendor's cache, where the ledger says so
 
-    def plus(self, other: Amount, sign: int = 1) -> Amount:
+    def plus(self, other: "Amount", sign: int = 1) -> "Amount":
         """Return the sum; with `sign` -1 the difference."""
         return Amount(
             self.tokens + sign * other.tokens,

@@ -1,7 +1,5 @@
 """One task: its spec, its events, its exit, and the status that follows from evidence alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -168,7 +166,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         """What they count in a cap of tokens."""
         return self.tokens - self.light
 
-    def plus(self, other: Usage) -> Usage:
+    def plus(self, other: "Usage") -> "Usage":
         """Return both together."""
         return Usage(
             self.input_tokens + other.input_tokens,

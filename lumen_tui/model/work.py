@@ -3,8 +3,6 @@
 In a session (sessions/<id>.json) the first six fields are the documented shape; readers of old files need no other.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 

@@ -6,23 +6,23 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from lumen_tui.model import attention, budget, times
 from lumen_tui.model.approvals import Approval
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.liveness import ASKS, WAIT
 from lumen_tui.model.loop import Artifact, LoopState, Packet
 from lumen_tui.model.snapshot import Attention, Need, Revisions, Snapshot, WakeState
 from lumen_tui.model.tasks import Exit, Run, Status, TaskEvent, TaskView
 from lumen_tui.model.text import safe
 from lumen_tui.model.transitions import QueueHistory, Transition
-from lumen_tui.queries.happenings import Happenings
 from lumen_tui.queries.past_engine import EnginePast, HoldsPast
 from lumen_tui.queries.past_units import UnitsPast
 from lumen_tui.queries.queue_conditions import queue_conditions
@@ -34,13 +34,13 @@ from lumen_tui.storage.line_access import split_lines, whole_blocks
 from lumen_tui.storage.stamped import Stamped
 from lumen_tui.store import approvals
 from lumen_tui.store.attention.transitions import newest_first
+from lumen_tui.store.audit.action_line import ActionLine, decode_action_line
 from lumen_tui.store.audit.dismissals import Dismissals
-from lumen_tui.store.audit.journal import ActionLine, decode_action_line
 from lumen_tui.store.ledger.ledger_past import LedgerPast
 from lumen_tui.store.memory.loop_records import packet_in
 from lumen_tui.store.memory.node_index import NodeIndex
-from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.settings.config import load_config, setting_files
+from lumen_tui.store.settings.roles import list_roles, role_files
 from lumen_tui.store.signals.signal_history import SignalHistory, SignalsThen
 from lumen_tui.store.tasks.task_records import (
     DamagedTask,
@@ -53,6 +53,9 @@ from lumen_tui.store.tasks.task_records import (
     tail_events,
     task_names,
 )
+
+if TYPE_CHECKING:
+    from lumen_tui.queries.happenings import Happenings
 
 _PACKETS = 30
 _ENDED = 200  # tasks that had ended by then and are shown
@@ -83,7 +86,15 @@ class BlackBox:
         self._queue = Stamped(lambda: [layout.transitions], lambda: list(newest_first(layout))[::-1])
         self._signals, self._nodes = SignalHistory(layout, operator), _NodesPast(layout)
         self._upto = _journals(layout)
-        self.happenings = Happenings(layout)
+        self._config = Stamped(lambda: setting_files(layout), lambda: load_config(layout)[0])
+        self._roles = Stamped(lambda: role_files(layout), lambda: list_roles(layout))
+
+    @cached_property
+    def happenings(self) -> Happenings:
+        """What happened before and after a moment."""
+        from lumen_tui.queries.happenings import Happenings  # which a look at one moment does without
+
+        return Happenings(self._layout)
 
     def close(self) -> None:
         """Close every journal. Snapshots that were taken can still be read."""
@@ -105,7 +116,9 @@ class BlackBox:
 
     def _rebuilt(self, moment: float, now: float, lists: _Lists) -> Snapshot:
         layout, packets, signals, nodes = self._layout, lists.packets, lists.signals, lists.nodes
-        config, (roles, retired, _) = load_config(layout)[0], list_roles(layout)
+        self._config.refresh()
+        self._roles.refresh()
+        config, (roles, retired, _) = self._config.value, self._roles.value
         rule, tasks = config.memory.decay.rule, _tasks(layout, moment)
         asked = _asked(layout, moment, {view.id for view in tasks if not view.finished})
         book, engine = self._ledger.book_at(moment, now), self._engine.at(moment, packets)
@@ -182,12 +195,6 @@ def _journals(layout: Layout) -> tuple[DatedLines, ...]:
     )
 
 
-def snapshot_at(root: Path, operator: str, moment: float, now: float) -> Snapshot:
-    """Return what an operator's room showed at a moment: see `BlackBox.at`."""
-    with closing(BlackBox(root, operator)) as box:
-        return box.at(moment, now)
-
-
 def _noted(transition: Transition) -> Attention:
     return Attention(Need(transition.need), transition.target, transition.text, transition.moment)
 
@@ -219,7 +226,7 @@ class _DatedNode(msgspec.Struct):
     updated_at: str = ""
 
 
-_dated = msgspec.json.Decoder(_DatedNode)
+_dated = lazy_decoder(_DatedNode)
 
 
 class _NodesPast:

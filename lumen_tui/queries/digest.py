@@ -26,7 +26,7 @@ from lumen_tui.storage import backwards, directories, files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import whole_blocks
 from lumen_tui.store import approvals
-from lumen_tui.store.audit.journal import decode_action_line
+from lumen_tui.store.audit.action_line import decode_action_line
 from lumen_tui.store.memory.loop_records import packet_in
 
 _MOST = 64 * 1024  # bytes of a record

@@ -1,4 +1,4 @@
-"""What is answered as JSON, by the command line and by servers alike: status, tasks, approvals, questions."""
+"""What is answered as JSON, by the command line and by servers alike: status and tasks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.approvals import Approval, Decision, preview_rule
 from lumen_tui.model.skills import read_in
 from lumen_tui.model.tasks import STATES, Status, TaskView, live_ones, tally
 from lumen_tui.model.text import one_line, safe, safe_all
 from lumen_tui.queries.task_costs import costs
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store import approvals
 from lumen_tui.store.tasks import task_files
 from lumen_tui.store.tasks.task_records import newest_events
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from lumen_tui.model.task_cost import TaskCost
 
 Document = dict[str, object]
-_QUESTION = ("id", "task_id", "role", "asked_at", "expires_at", "question", "options", "default", "hash")
 
 
 def open_tasks(snapshot: Snapshot) -> list[TaskView]:
@@ -137,42 +134,6 @@ def result_text(folder: Path | None) -> str:
     """Return the result of a task; empty where there is none."""
     data = files.read(folder / "result.md") if folder else None
     return safe((data or b"").decode(errors="replace"))
-
-
-def approval_state(layout: Layout, request: Approval, now: float) -> str:
-    """Return `waiting`, or what became of the request."""
-    answer = approvals.decision(layout, request.id)
-    if answer is not None:
-        return answer.ended or _verdict(request, answer)
-    if now >= request.expires:
-        return "expired"
-    if request.lasting:
-        return "waiting"
-    folder = task_files.folder_of(layout, request.task_id)
-    return "withdrawn" if folder is None or task_files.status_of(folder).ended else "waiting"
-
-
-def _verdict(request: Approval, answer: Decision) -> str:
-    return "answered" if request.question else "allowed" if answer.allowed else "refused"
-
-
-def approval_document(layout: Layout, request: Approval, state: str) -> Document:
-    """Return a call that waits or waited for a yes or a no, whole, and its answer."""
-    answer = approvals.decision(layout, request.id)
-    return {
-        **msgspec.to_builtins(request),
-        "state": state,
-        "decision": msgspec.to_builtins(answer) if answer else None,
-        "always": preview_rule(request),
-    }
-
-
-def question_document(layout: Layout, request: Approval, state: str) -> Document:
-    """Return a question to the operator, and its answer."""
-    answer = approvals.decision(layout, request.id)
-    facts: dict[str, object] = {name: getattr(request, name) for name in _QUESTION}
-    given = {name: getattr(answer, name) for name in ("by", "via", "at", "answer", "order")} if answer else None
-    return {**facts, "state": state, "answered": given}
 
 
 class SettledDocument(dict[str, object]):

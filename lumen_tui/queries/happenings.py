@@ -13,7 +13,7 @@ from lumen_tui.model.text import one_line
 from lumen_tui.model.transitions import Transition, words_of
 from lumen_tui.storage.dated_lines import DatedLine, DatedLines
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.audit.journal import decode_action_line
+from lumen_tui.store.audit.action_line import decode_action_line
 
 _WIDE = 160  # characters of what is said of one
 _TICK = 0.0005  # seconds: dates are recorded in milliseconds

@@ -26,7 +26,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store import approvals
 from lumen_tui.store.evolution import evolved
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
 from lumen_tui.store.evolution.versions import DamagedVersion, contents, listed, on_disk
 from lumen_tui.store.memory import block_files, blocks
 from lumen_tui.store.memory.facts import FactIndex

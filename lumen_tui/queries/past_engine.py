@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.liveness import EngineLife, EngineView
 from lumen_tui.model.loop import Command, CommandReceipt, EngineEvent, Heartbeat, Packet, Pause, Pauses
 from lumen_tui.model.records import Action, Stage
@@ -30,7 +30,7 @@ _MARK = b'"kind":"engine_st'
 _KILLS = (b'"verb":"kill"', b'"verb":"unkill"', b'"stage":"dropped"')
 T = TypeVar("T")
 _TICK = 0.001  # seconds: dates are recorded in milliseconds
-_decode = msgspec.json.Decoder(EngineEvent).decode
+_decoder = lazy_decoder(EngineEvent)
 
 
 class _Turn(NamedTuple):
@@ -85,7 +85,7 @@ def _turns(layout: Layout) -> Iterator[_Turn]:
             continue
         for line in lines:
             try:
-                event = _decode(line)
+                event = _decoder.decode(line)
             except UNDECODABLE:
                 continue
             if event.kind in (_STARTED, _STOPPED):

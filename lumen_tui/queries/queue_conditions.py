@@ -13,7 +13,6 @@ from lumen_tui.model.loop import Heartbeat
 from lumen_tui.model.queueing import QueueConditions, in_lanes
 from lumen_tui.model.roles import Role
 from lumen_tui.model.spendbook import Book
-from lumen_tui.model.spendreport import SpendReport, report
 from lumen_tui.model.tasks import TaskView
 from lumen_tui.storage import lease
 from lumen_tui.storage.layout import Layout
@@ -26,6 +25,7 @@ from lumen_tui.store.tasks.task_records import read_json
 
 if TYPE_CHECKING:
     from lumen_tui.model.config import Config
+    from lumen_tui.model.spendreport import SpendReport
 
 _NO_ENGINE = "no engine is running: a room starts one, or `lumen-tui --engine-only` does"
 
@@ -97,6 +97,8 @@ def read_queue_conditions(
 
 def spend_report(layout: Layout, now: float) -> SpendReport:
     """Return the spending report at `now`. StoreError where the ledger cannot be read."""
+    from lumen_tui.model.spendreport import report
+
     config = load_config(layout)[0].budget
     kill = read_kill(layout)
     paused = pauses.in_force(layout, now).get(pauses.EVERYTHING, "")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from lumen_tui.model import ids, times
 from lumen_tui.model.decoding import safe_record
 from lumen_tui.model.problem import Problem
-from lumen_tui.model.requests.schedules import AddSchedule
 from lumen_tui.model.schedule_runs import ScheduledRun, ScheduleView, Upcoming
 from lumen_tui.model.schedules import Schedule, ScheduleError, ScheduleStatus, signal_match
 from lumen_tui.storage.layout import Layout
@@ -18,6 +17,7 @@ from lumen_tui.store.schedules.schedules import ScheduleBook
 
 if TYPE_CHECKING:
     from lumen_tui.model.config import Config
+    from lumen_tui.model.requests.schedules import AddSchedule
 
 _NAMED = 8  # runs to come that a snapshot names
 _RECENT = 50  # runs of one schedule that a page shows

@@ -31,9 +31,8 @@ from lumen_tui.queries.unit_index import UnitIndex
 from lumen_tui.storage import files, integrity, lease, process
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
-from lumen_tui.storage.shipped import shipped
 from lumen_tui.storage.stamped import Stamped
-from lumen_tui.store import mail
+from lumen_tui.store import mail_sources
 from lumen_tui.store.approvals import ApprovalIndex, ExpiredIndex
 from lumen_tui.store.attention.transitions import TransitionBook
 from lumen_tui.store.audit.dismissals import Dismissals
@@ -45,8 +44,8 @@ from lumen_tui.store.memory.node_index import NodeIndex
 from lumen_tui.store.memory.relays import RelayIndex
 from lumen_tui.store.sessions.hook_events import ProgressMonitor
 from lumen_tui.store.settings import hosts
-from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.roles import list_custom_tools, list_roles, python_files
+from lumen_tui.store.settings.config import load_config, setting_files
+from lumen_tui.store.settings.roles import list_custom_tools, list_roles, python_files, role_files
 from lumen_tui.store.settings.themes import list_themes, theme_files
 from lumen_tui.store.settings.toolservers import server_problems
 from lumen_tui.store.signals.signal_index import SignalIndex
@@ -104,15 +103,6 @@ def _folder_missing(message: str) -> list[Problem]:
     return [Problem("state folder", message, hint)]
 
 
-def _setting_files(layout: Layout) -> list[Path]:
-    return [layout.config, layout.operator, layout.roles, layout.retired_roles]
-
-
-def _role_files(layout: Layout) -> list[Path]:
-    hired = sorted(layout.roles.glob("*.md"))
-    return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
-
-
 def _demo(layout: Layout) -> str:
     """Return what a demo calls itself; empty for a folder that is none."""
     mark = read_json(layout.demo_mark, DemoMark)
@@ -142,7 +132,7 @@ def _learnt_files(layout: Layout) -> list[Path]:
 
 def _tool_files(layout: Layout) -> list[Path]:
     settings = (layout.config, layout.operator, layout.accepted, layout.custom_tools)
-    return [*settings, *python_files(layout), *_role_files(layout)]
+    return [*settings, *python_files(layout), *role_files(layout)]
 
 
 def _tool_problems(
@@ -173,11 +163,13 @@ class SnapshotReader:
         self.tasks = TaskIndex(layout)
         self._dismissed = Dismissals(layout)
         self._task_news = ChangedTasks(layout)
-        self._config = Stamped(lambda: _setting_files(layout), lambda: load_config(layout))
-        self._roles = Stamped(lambda: _role_files(layout), lambda: list_roles(layout))
+        self._config = Stamped(lambda: setting_files(layout), lambda: load_config(layout))
+        self._roles = Stamped(lambda: role_files(layout), lambda: list_roles(layout))
         config, roles = self._config, self._roles
         self._tools = Stamped(lambda: _tool_files(layout), lambda: _tool_problems(layout, config, roles))
-        self._mail = Stamped(lambda: [*mail.source_files(layout).values()], lambda: mail.sources(layout))
+        self._mail = Stamped(
+            lambda: [*mail_sources.source_files(layout).values()], lambda: mail_sources.sources(layout)
+        )
         self._themes = Stamped(lambda: [layout.themes, *theme_files(layout)], lambda: list_themes(layout))
         self._work = UnitIndex(layout, self.signals)
         self._loop = Stamped(lambda: [layout.loop_state], lambda: read_json(layout.loop_state, LoopState))
@@ -413,7 +405,7 @@ class SnapshotReader:
             *unreached(self._roles.value[0], beat.sandbox if (beat := self._engine.heartbeat) else ""),
             *self._tools.value,
             *self._themes.value[1],
-            *mail.problems(self._mail.value, now),
+            *mail_sources.problems(self._mail.value, now),
             *self._work.problems,
             *hosts.problems(self._hosts.value),
             *self.tasks.problems.values(),

@@ -25,7 +25,7 @@ from lumen_tui.model.secrets.redaction import redact, redact_value
 from lumen_tui.model.tasks import Status, TaskView, live_ones
 from lumen_tui.model.text import one_line
 from lumen_tui.model.work import WorkUnit
-from lumen_tui.queries import documents
+from lumen_tui.queries import approval_documents, documents
 from lumen_tui.queries.documents import Document, SettledDocument
 from lumen_tui.servers.desk import Desk
 from lumen_tui.store import approvals
@@ -323,8 +323,8 @@ def read_approval(desk: Desk, who: Principal, arguments: ApprovalRequest) -> Doc
 
 def _described(desk: Desk, request: Approval) -> Document:
     """Return a call or a question whole: an answer counts for what was shown and no other."""
-    state = documents.approval_state(desk.layout, request, desk.now)
+    state = approval_documents.approval_state(desk.layout, request, desk.now)
     if request.question:
-        return documents.question_document(desk.layout, request, state)
+        return approval_documents.question_document(desk.layout, request, state)
     whole = canonical(request.tool, request.arguments).decode()
-    return {**documents.approval_document(desk.layout, request, state), "call": whole}
+    return {**approval_documents.approval_document(desk.layout, request, state), "call": whole}

@@ -10,12 +10,12 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lumen_tui.model import ids, times
 from lumen_tui.model.approvals import BY_TIME, EXPIRED, Acted, Approval, Decision, Overdue
-from lumen_tui.model.asks import ApprovalFile
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
 from lumen_tui.model.loop import EngineEvent
 from lumen_tui.model.problem import Problem
@@ -25,6 +25,9 @@ from lumen_tui.storage import backwards, directories, files, locks
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
+
+if TYPE_CHECKING:
+    from lumen_tui.model.asks import ApprovalFile
 
 _LOCK = "approvals"
 _MOST_BYTES = 4 * 1024 * 1024  # of one request
@@ -113,6 +116,8 @@ def acted(layout: Layout, approval_id: str) -> Acted | None:
 
 def find(layout: Layout, approval_id: str) -> ApprovalFile:
     """Return one request with what became of it, as far as there is any of that."""
+    from lumen_tui.model.asks import ApprovalFile  # with all that a worker on another host asks
+
     request = read(layout, approval_id)
     if request is None:
         return ApprovalFile()

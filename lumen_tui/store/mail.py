@@ -1,4 +1,4 @@
-"""What became of mail: the lines of mail.jsonl, and how it stands with the places from which mail comes."""
+"""What became of mail: the lines of mail.jsonl, and what is queued to be sent."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import msgspec
 
 from lumen_tui.model import times
 from lumen_tui.model.decoding import UNDECODABLE, decode_safe
-from lumen_tui.model.mail import QUEUED, RECEIVED, MailLine, MailSource, OutgoingMail, thread_of
-from lumen_tui.model.problem import Problem
+from lumen_tui.model.mail import QUEUED, RECEIVED, MailLine, OutgoingMail, thread_of
 from lumen_tui.storage import directories, files, locks
 from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
-
-IMAP, MAILDIR = "imap", "maildir"
 
 
 class MailLog:
@@ -113,33 +110,3 @@ def step(message: OutgoingMail, outcome: str, at: str, why: str = "") -> MailLin
         message_id=message.message_id,
         references=message.references,
     )
-
-
-def source_files(layout: Layout) -> dict[str, Path]:
-    """Return the file of each place from which mail comes."""
-    return {IMAP: layout.mail_imap, MAILDIR: layout.mail_maildir}
-
-
-def read_source(path: Path) -> MailSource | None:
-    """Return how it stands with a place, its texts safe; None where nothing can be read."""
-    try:
-        data = files.read(path)
-        return decode_safe(data, MailSource) if data else None
-    except (*UNDECODABLE, files.StoreError, OSError):
-        return None
-
-
-def write_source(path: Path, source: MailSource) -> None:
-    """Write down how it stands with a place, durably. Raise files.StoreError."""
-    files.replace(path, msgspec.json.format(msgspec.json.encode(source), indent=1))
-
-
-def sources(layout: Layout) -> dict[str, MailSource]:
-    """Return how it stands with each place of which anything is known."""
-    read = {name: read_source(path) for name, path in source_files(layout).items()}
-    return {name: source for name, source in read.items() if source is not None}
-
-
-def problems(known: dict[str, MailSource], now: float) -> list[Problem]:
-    """Return what a person should know of these places."""
-    return [problem for name, source in known.items() if (problem := source.told(name, now))]

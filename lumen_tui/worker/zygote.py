@@ -114,7 +114,7 @@ def load_program(kind: str) -> None:
     _main_of(spawning.WORKER)
     for name in _LATE:
         importlib.import_module(name)
-    patterns.compile_all()
+    patterns.make_all()
 
 
 def send(channel: socket.socket, record: msgspec.Struct) -> None:

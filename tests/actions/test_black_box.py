@@ -101,3 +101,16 @@ def test_with_a_clock_that_was_set_back_every_event_is_reached_and_stepping_ends
                 assert len(dates) < 30
             assert dates == sorted(set(dates), reverse=look == box.happenings.before)
         assert len(box.at(clock.wall, clock.wall).signals) == 7
+
+
+def test_settings_and_roles_are_read_again_where_they_changed_between_two_looks(tmp_path: Path) -> None:
+    layout, now = Layout(tmp_path / "state"), 1_800_000_000.0
+    layout.create()
+    with closing(BlackBox(layout.root, "ana")) as box:
+        before = box.at(now, now)
+        layout.retired_role("builder").parent.mkdir(parents=True, exist_ok=True)
+        layout.retired_role("builder").write_text("")
+        layout.config.write_text("[workers]\nlimit = 7\n")
+        after = box.at(now, now)
+    assert {role.name for role in before.roles} - {role.name for role in after.roles} == {"builder"}
+    assert before.config.workers.limit != after.config.workers.limit == 7

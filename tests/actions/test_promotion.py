@@ -18,7 +18,7 @@ from lumen_tui.model.trials import EvolutionCandidate, TrialReport, candidate_id
 from lumen_tui.queries.ab_results import ab_result
 from lumen_tui.storage.layout import Layout
 from lumen_tui.store.evolution import candidates, champions, evolved_skills
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
 from tests.actions.conftest import ActionsFolder
 
 EDIT = EvolvedEdit("builder", EditKind.RULE, ToolRule("required_before_exit", "shell"))

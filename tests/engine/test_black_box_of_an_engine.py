@@ -17,7 +17,7 @@ from lumen_tui.model.requests.engine import PauseAgent, ResumeAgent
 from lumen_tui.model.requests.memory import CreateNode, PinNodes
 from lumen_tui.model.requests.signals import ReadAllSignals, SendSignal
 from lumen_tui.model.requests.tasks import NewTask
-from lumen_tui.queries.black_box import snapshot_at
+from lumen_tui.queries.black_box import BlackBox
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage.layout import Layout
 
@@ -77,6 +77,7 @@ def test_moments_of_a_real_engine_are_rebuilt(tmp_path: Path) -> None:
     until(watcher.settled)
     assert len(watcher.seen) == 8
     assert len({past.text_of(moment) for moment in watcher.seen}) > 4
-    for real in watcher.seen:
-        rebuilt = past.past_of(snapshot_at(root, "ana", real.moment, time.time()))
-        assert past.changes(real, rebuilt) == (), real.at
+    with closing(BlackBox(root, "ana")) as box:
+        for real in watcher.seen:
+            rebuilt = past.past_of(box.at(real.moment, time.time()))
+            assert past.changes(real, rebuilt) == (), real.at

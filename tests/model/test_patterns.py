@@ -8,8 +8,13 @@ import re
 import subprocess
 import sys
 
+import msgspec
+import pytest
+
 import lumen_tui
 from lumen_tui.model import patterns
+from lumen_tui.model.decoding import lazy_decoder
+from lumen_tui.model.records import Touch
 
 _ELSEWHERE = "lumen_tui.hosts"  # needs what only hosts have installed
 
@@ -25,13 +30,24 @@ def test_every_declared_pattern_can_be_compiled() -> None:
     for module in pkgutil.walk_packages(lumen_tui.__path__, "lumen_tui."):
         if not module.name.startswith(_ELSEWHERE) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    assert patterns.compile_all() > 200
+    assert patterns.make_all() > 200
 
 
 def test_a_command_compiles_few_of_those_that_it_declares() -> None:
     code = (
         "import re; from lumen_tui.cli.parser import build_parser; build_parser('status'); "
-        "from lumen_tui.model import patterns; print(sum(p._compiled is not None for p in patterns._DECLARED))"
+        "from lumen_tui.model import patterns; print(sum(p._made is not None for p in patterns._DECLARED))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(ran.stdout) <= 3
+
+
+def test_a_lazy_decoder_is_made_when_it_is_first_used_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    real = msgspec.json.Decoder
+    monkeypatch.setattr(msgspec.json, "Decoder", lambda kind: made.append(kind) or real(kind))
+    decoder = lazy_decoder(Touch)
+    assert made == []
+    lines = [msgspec.json.encode({"node_id": name, "at": "", "by": ""}) for name in ("a", "b")]
+    assert [decoder.decode(line).node_id for line in lines] == ["a", "b"]
+    assert made == [Touch]

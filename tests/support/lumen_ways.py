@@ -26,7 +26,7 @@ from lumen_tui.model.answers import AnswerLine
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.mail import MailLine
 from lumen_tui.storage.journal import Journal
-from lumen_tui.store import mail
+from lumen_tui.store import mail_sources
 from lumen_tui.store.settings import access
 
 REPO = Path(__file__).resolve().parents[2]
@@ -115,7 +115,7 @@ class Post(Way):
 
     def open(self, folder: AskingFolder) -> None:
         super().open(folder)
-        until(lambda: (source := mail.read_source(folder.layout.mail_imap)) and source.looked_at)
+        until(lambda: (source := mail_sources.read_source(folder.layout.mail_imap)) and source.looked_at)
 
     def _shown(self, request: Approval) -> list[Any]:
         command = str(request.arguments["command"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
@@ -23,7 +24,7 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run(session: Session, args: Namespace) -> int:
-    from lumen_tui.queries.black_box import snapshot_at
+    from lumen_tui.queries.black_box import BlackBox
 
     now = session.now
     try:
@@ -31,10 +32,12 @@ def run(session: Session, args: Namespace) -> int:
     except (ValueError, OverflowError) as error:
         raise ActionError(str(error)) from error
     most = past.COMPARED if args.diff or args.json else past.MOST
-    then = past.past_of(snapshot_at(session.root, session.operator, moment, now), most)
-    if not args.diff:
+    with closing(BlackBox(session.root, session.operator)) as box:
+        then = past.past_of(box.at(moment, now), most)
+        since = past.past_of(box.at(now, now), most) if args.diff else None
+    if since is None:
         document({"not_recorded": past.NOT_RECORDED, "panes": then}) if args.json else say(past.text_of(then))
         return 0
-    found = past.changes(then, past.past_of(snapshot_at(session.root, session.operator, now, now), most))
+    found = past.changes(then, since)
     document({"at": then.at, "changes": found}) if args.json else say(past.changes_text(found))
     return 0

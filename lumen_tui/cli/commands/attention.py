@@ -32,12 +32,12 @@ from lumen_tui.model.requests.attention import (
     SnoozeItems,
 )
 from lumen_tui.model.text import brief, line_count
-from lumen_tui.queries.documents import approval_document, approval_state, question_document
+from lumen_tui.queries.approval_documents import approval_document, approval_state, question_document
 from lumen_tui.store import approvals
 
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
-    from lumen_tui.model.snapshot import Attention, Snapshot
+    from lumen_tui.model.snapshot import Attention
 
 
 def declare(commands: CommandGroup) -> None:
@@ -65,7 +65,7 @@ def _declare_attention(commands: CommandGroup) -> None:
         "Bring back what was snoozed.",
         "attention back tsk-7f2",
         request=lambda session, args: request_of(
-            RestoreItems, args, targets=_targets(session.snapshot().snoozed, args.targets)
+            RestoreItems, args, targets=_targets(session.queue().put_off, args.targets)
         ),
     )
     for command in (listing, snooze):
@@ -73,12 +73,12 @@ def _declare_attention(commands: CommandGroup) -> None:
 
 
 def run_attention(session: Session, args: Namespace) -> int:
-    snapshot = session.snapshot()
+    queue = session.queue()
     if args.json:
-        document({"attention": snapshot.attention, "snoozed": snapshot.snoozed})
+        document({"attention": queue.shown, "snoozed": queue.put_off})
         return 0
-    table([_row(row, session.now) for row in (*snapshot.attention, *snapshot.snoozed)])
-    if not snapshot.attention:
+    table([_row(row, session.now) for row in (*queue.shown, *queue.put_off)])
+    if not queue.shown:
         talk("nothing needs you")
     return 0
 
@@ -97,9 +97,9 @@ def _until(moment: str, now: float) -> str:
 
 
 def run_snooze(session: Session, args: Namespace) -> int:
-    snapshot = session.snapshot()
-    rows = _named((*snapshot.attention, *snapshot.snoozed), args.targets)
-    spans = [_span(snapshot, row, args.seconds, session.now) for row in rows]
+    queue = session.queue()
+    rows = _named((*queue.shown, *queue.put_off), args.targets)
+    spans = [_span(row, args.seconds, session.now) for row in rows]
     if snoozed := [row.target for row in rows if row.until]:
         session.perform(RestoreItems(targets=snoozed, reason=args.reason))  # or the longer of both would hold
     outcomes = [session.perform(SnoozeItems(targets=[name], seconds=span, reason=args.reason)) for name, span in spans]
@@ -111,23 +111,21 @@ def run_snooze(session: Session, args: Namespace) -> int:
     return 0
 
 
-def _span(snapshot: Snapshot, row: Attention, seconds: float, now: float) -> tuple[str, float]:
+def _span(row: Attention, seconds: float, now: float) -> tuple[str, float]:
     """Return (name, seconds), so that an approval comes back before it expires. Raise ActionError."""
     from lumen_tui.model.attention import for_an_hour
 
-    waiting = (*snapshot.approvals, *snapshot.questions)
-    longest, refusal = for_an_hour(row, waiting, now)
+    longest, refusal = for_an_hour(row, now)
     if refusal:
         raise ActionError(f"{row.target}: {refusal}")
-    is_question = any(request.id == row.target for request in waiting)
-    return row.target, min(seconds, longest) if is_question else seconds
+    return row.target, min(seconds, longest) if row.closes else seconds
 
 
 def _dismissible(session: Session, names: list[str]) -> list[str]:
     """Return the targets that these names mean. Raise ActionError for what stays until its cause is gone."""
     from lumen_tui.model.attention import can_wait
 
-    rows = _named(session.snapshot().attention, names)
+    rows = _named(session.queue().shown, names)
     if lasting := [row for row in rows if not can_wait(row)]:
         reason = f"{lasting[0].target}: what is about the {lasting[0].need} goes away with its cause"
         raise ActionError(f"{reason}; `attention snooze` puts it off")

@@ -26,7 +26,7 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_show(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution.evolved import read_constitution
+    from lumen_tui.store.evolution.constitution import read_constitution
 
     constitution = read_constitution(session.layout)
     if args.json:
@@ -44,7 +44,7 @@ def run_show(session: Session, args: Namespace) -> int:
 
 
 def run_diff(session: Session, args: Namespace) -> int:
-    from lumen_tui.store.evolution.evolved import read_constitution
+    from lumen_tui.store.evolution.constitution import read_constitution
 
     constitution = read_constitution(session.layout)
     if args.json:

@@ -6,13 +6,12 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from lumen_tui.actions import fact_readings
-from lumen_tui.actions import facts as verbs
+from lumen_tui.actions import probing
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.parser import request_of
 from lumen_tui.cli.session import Session, document, print_id, table, talk
 from lumen_tui.model import freshness, times
-from lumen_tui.model.facts import absolute, probe_words
+from lumen_tui.model.facts import Probe, Reading, absolute, probe_words
 from lumen_tui.model.freshness import FactState
 from lumen_tui.model.requests.facts import AddFact, AddProbe, CheckFacts, ConfirmFacts, RetireFacts
 from lumen_tui.store.memory.facts import states
@@ -56,10 +55,10 @@ def declare(commands: CommandGroup) -> None:
 def run_add(session: Session, args: Namespace) -> int:
     probes = [_absolute_probe(text) for text in args.probes or ()]
     if not probes and not args.no_suggest:
-        probes = [probe_words(probe) for probe in verbs.suggested(session.store, args.claim)]
+        probes = [probe_words(probe) for probe in probing.suggested(session.store, args.claim)]
     done = session.perform(request_of(AddFact, args, probes=probes), by=session.judge)
     new = bool(args.probes and done.action_id)  # a probe that was suggested held a moment ago
-    doubts = fact_readings.doubtful(session.store, done.target, now=session.now) if new else ()
+    doubts = _doubtful(session, done.target) if new else ()
     if args.json:
         document({"id": done.target, "action_id": done.action_id, "probes": probes})
         return 0
@@ -74,6 +73,12 @@ def run_add(session: Session, args: Namespace) -> int:
     if not probes:
         talk("without a probe only a person confirms it: `fact probe ID PROBE` adds one")
     return 0
+
+
+def _doubtful(session: Session, fact_id: str) -> list[tuple[Probe, Reading]]:
+    from lumen_tui.actions import fact_readings  # with all that follows from what a probe saw
+
+    return fact_readings.doubtful(session.store, fact_id, now=session.now)
 
 
 def _absolute_probe(probe: str) -> str:
@@ -152,6 +157,8 @@ def run_check(session: Session, args: Namespace) -> int:
     ]
     if not ids:
         raise ActionError("no fact has a probe: `fact probe ID PROBE` adds one", missing=True)
+    from lumen_tui.actions import facts as verbs
+
     done = session.perform(CheckFacts(fact_ids=ids))
     known = {state.fact.id: state for state in states(session.layout)}
     shown = [known[fact_id] for fact_id in dict.fromkeys(verbs.known(session.store, ids)[1])]
@@ -166,7 +173,7 @@ def run_check(session: Session, args: Namespace) -> int:
 def run_suggest(session: Session, args: Namespace) -> int:
     from lumen_tui.tools.probes.batch import suggest
 
-    holding = {probe_words(probe) for probe in verbs.suggested(session.store, args.text)}
+    holding = {probe_words(probe) for probe in probing.suggested(session.store, args.text)}
     suggestions = [{"probe": words, "holds": words in holding} for words in map(probe_words, suggest(args.text))]
     if args.json:
         document(suggestions)

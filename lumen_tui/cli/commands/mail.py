@@ -17,7 +17,7 @@ from lumen_tui.storage import files
 if TYPE_CHECKING:
     from lumen_tui.cli.parser import CommandGroup
     from lumen_tui.model.config import Config
-    from lumen_tui.model.mail import MailSource
+    from lumen_tui.model.mail_config import MailSource
 
 TOO_LARGE, LATER = 65, 75  # EX_DATAERR and EX_TEMPFAIL of sysexits.h, by which mail servers know what to do
 _MEGABYTE = 1_000_000
@@ -47,18 +47,18 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_status(session: Session, args: Namespace) -> int:
-    from lumen_tui.store import mail
+    from lumen_tui.store import mail, mail_sources
     from lumen_tui.store.settings.config import load_config
 
     config = load_config(session.layout)[0].mail
-    sources, lines = mail.sources(session.layout), mail.lines(session.layout)
+    sources, lines = mail_sources.sources(session.layout), mail.lines(session.layout)
     bad = [line for line in lines if line.outcome in (REFUSED, FAILED, UNSENT)][-_LAST_BAD:]
     queued = len(mail.queued_today(lines, session.now))
     size = mail.bytes_of_day(lines, session.now) / _MEGABYTE
     if args.json:
         document({"settings": config, "sources": sources, "day_mb": size, "sent_today": queued, "refused": bad})
         return 0
-    places = {mail.MAILDIR: config.maildir, mail.IMAP: config.imap}
+    places = {mail_sources.MAILDIR: config.maildir, mail_sources.IMAP: config.imap}
     rows = [("address", config.address or "none"), ("operators", ", ".join(config.operators) or "none")]
     rows += [(name, f"{place}: {_how(sources.get(name))}" if place else "not set up") for name, place in places.items()]
     told = "tells what needs you" if config.tell else "tells nothing (tell = false)"

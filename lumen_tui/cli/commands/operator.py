@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from lumen_tui.actions.outcome import ActionError
@@ -39,7 +40,11 @@ def declare(commands: CommandGroup) -> None:
 
 
 def run_here(session: Session, args: Namespace) -> int:
-    view = session.snapshot().operators
+    from lumen_tui.queries.operators import OperatorsIndex
+
+    with closing(OperatorsIndex(session.layout, session.operator, news=False)) as operators:
+        operators.refresh(session.now)
+        view = operators.view(session.now)
     if args.json:
         document({"rooms": view.rooms, "claims": [*view.claims.values()], "note": view.note})
         return 0

@@ -70,15 +70,19 @@ def run_init(session: Session, args: Namespace) -> int:
 
 
 def run_status(session: Session, args: Namespace) -> int:
-    from lumen_tui.cli import status  # all that the room knows: the others here do without
+    if args.quiet and not args.json:
+        count = len(session.queue().shown)
+        say(str(count))
+        return 1 if count else 0
+    from lumen_tui.cli import status  # which shows what is at work, and what it took so far
 
     return status.status(session, args)
 
 
 def run_health(session: Session, args: Namespace) -> int:
-    from lumen_tui.cli import status
+    from lumen_tui.cli import health
 
-    return status.health(session, args)
+    return health.health(session, args)
 
 
 def run_events(session: Session, args: Namespace) -> int:

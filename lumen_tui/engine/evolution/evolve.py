@@ -27,7 +27,7 @@ from lumen_tui.storage import locks
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved, writing
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
 from lumen_tui.store.evolution.writing import Written
 from lumen_tui.store.memory import facts as kept
 from lumen_tui.store.memory import nodes

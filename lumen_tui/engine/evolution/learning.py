@@ -18,7 +18,7 @@ from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.stamped import Stamped, stamp
 from lumen_tui.storage.store import Store
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
 from lumen_tui.store.sessions.transcripts import own_sessions
 from lumen_tui.store.tasks import pauses
 from lumen_tui.store.tasks.pauses import is_killed

@@ -35,7 +35,8 @@ from lumen_tui.model.text import one_line
 from lumen_tui.providers.choose import key_names, provider_name
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import evolved
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
+from lumen_tui.store.evolution.text_files import read_text
 from lumen_tui.store.settings.config import load_config
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class ModelJudge:
         layout = self._store.layout
         redact = gate_rules(layout).redact
         files = dict.fromkeys(case.target for case in cases)
-        standing = {file: redact(_newest(evolved.read_text(evolved.path_of(layout, file)) or "")) for file in files}
+        standing = {file: redact(_newest(read_text(evolved.path_of(layout, file)) or "")) for file in files}
         return ReviewRequest(
             str(self._store.root),
             tuple(ReviewCase(str(case.kind), case.text, case.quote, str(case.trust), case.target) for case in cases),

@@ -93,7 +93,7 @@ def propose(store: Store, suite: str, now: float, stopped: Callable[[], bool]) -
             *_failing(role, moments),
         )
     ]
-    if load_config(store.layout)[0].evolution.proposer == "model":
+    if by_role and load_config(store.layout)[0].evolution.proposer == "model":
         made += _by_model(store, {role: _told(moments) for role, moments in by_role.items()}, now, stopped)
     searches = [case for case in cases if case.expect is Expectation.FIND]
     made += [

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from lumen_tui.actions import edits, evals, promotion
+from lumen_tui.actions import edits, evals
 from lumen_tui.actions.acting import LEARNING
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.evolution import casemaking, proposing
@@ -72,6 +73,8 @@ def sleep(store: Store, now: float, stopped: _Over) -> tuple[list[EvolutionCandi
         pass
     new = [candidate for candidate in found if candidate.id not in known and not fault(candidate)]
     if new:
+        from lumen_tui.actions import promotion  # with all that brings one into force
+
         promotion.keep(layout, new, by=LEARNING, now=now)
     return new, said
 
@@ -108,6 +111,10 @@ def _merges(store: Store, now: float, stopped: _Over) -> _Found:
     while index.refresh():
         pass
     rows = list(islice(index.discoveries(now), _MOST_NODES))
+    if stopped():
+        raise Stopped
+    count = Counter(row.node.wu_id for row in rows)
+    rows = [row for row in rows if count[row.node.wu_id] > 1]
     if not rows:
         return
     from lumen_tui.engine.likeness import comparable, nearest_title  # rapidfuzz: 5 ms

@@ -47,7 +47,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.store import Store
 from lumen_tui.store.evolution import candidates, champions
 from lumen_tui.store.evolution.champions import DamagedChampion
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
 from lumen_tui.store.evolution.suites import SuiteReader
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.tools.base import Stopped

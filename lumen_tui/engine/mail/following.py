@@ -18,12 +18,13 @@ from msgspec.structs import replace
 
 from lumen_tui.model import times
 from lumen_tui.model.config import Config
-from lumen_tui.model.mail import MailConfig, MailLine, MailSource
+from lumen_tui.model.mail import MailLine
+from lumen_tui.model.mail_config import MailConfig, MailSource
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import files
 from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.store import Store
-from lumen_tui.store import mail
+from lumen_tui.store import mail_sources
 from lumen_tui.store.settings.secrets import SecretMissing
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 900.0  # seconds before something is tried again
@@ -83,7 +84,7 @@ class PlaceFollower(threading.Thread):
         super().__init__(name=f"mail-{name}", daemon=True)
         self.intake = intake
         self._place_name = name
-        self._file = mail.source_files(intake.store.layout)[name]
+        self._file = mail_sources.source_files(intake.store.layout)[name]
         self._place = place
         self._before = before
         self._over = threading.Event()
@@ -121,7 +122,7 @@ class PlaceFollower(threading.Thread):
         if self._before is not None:
             self._before.join()
             self._before = None
-        before = mail.read_source(self._file)
+        before = mail_sources.read_source(self._file)
         if before is not None and before.place == self._place:
             self.state = before
         while not self.over:
@@ -142,7 +143,7 @@ class PlaceFollower(threading.Thread):
 
     def keep(self, state: MailSource) -> None:
         """Write down how it stands, durably."""
-        mail.write_source(self._file, state)
+        mail_sources.write_source(self._file, state)
         self.state = state
 
     def rest(self, seconds: float, *others: int) -> None:

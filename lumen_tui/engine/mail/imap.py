@@ -17,7 +17,7 @@ from lumen_tui.engine.mail.mailbox import Mailbox, TooMuch
 from lumen_tui.engine.mail.servers import server_at
 from lumen_tui.model import ids, times
 from lumen_tui.model.config import Config
-from lumen_tui.store.mail import IMAP
+from lumen_tui.store.mail_sources import IMAP
 from lumen_tui.store.settings.secrets import resolve
 
 _AT_ONCE = 50  # messages whose sizes are asked for together

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from lumen_tui.engine.mail.following import Unreachable
 from lumen_tui.engine.mail.servers import MailServer, fault_of
-from lumen_tui.model.mail import MailConfig
+from lumen_tui.model.mail_config import MailConfig
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.text import one_line
 

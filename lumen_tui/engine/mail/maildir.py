@@ -15,7 +15,7 @@ from lumen_tui.engine.mail.following import Intake, PlaceFollower, Unreachable
 from lumen_tui.model import ids
 from lumen_tui.storage import directories
 from lumen_tui.storage.watch import Notices
-from lumen_tui.store.mail import MAILDIR
+from lumen_tui.store.mail_sources import MAILDIR
 
 _SEEN = ":2,S"  # flags in a name of cur/
 _LONG = 24 * 3600.0  # seconds; a beat wakes it before

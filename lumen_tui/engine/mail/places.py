@@ -18,7 +18,7 @@ from lumen_tui.storage.clock import Clock
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.origin import operator_name
 from lumen_tui.storage.store import Store
-from lumen_tui.store import mail
+from lumen_tui.store import mail_sources
 
 _FAREWELL = 3.0  # seconds for which an engine that ends waits for a thread
 _MOST_NOTES = 200  # that wait to become events
@@ -56,7 +56,7 @@ class MailPlaces:
     def beat(self, config: Config, now: float) -> None:
         """Deal with what a kill left; let folders be looked at whose changes the system may not tell of."""
         sweep_mail(self._store, config, now)
-        if follower := self._followers.get(mail.MAILDIR):
+        if follower := self._followers.get(mail_sources.MAILDIR):
             follower.wake()
 
     def close(self) -> None:
@@ -75,11 +75,11 @@ class MailPlaces:
         if config.imap:
             from lumen_tui.engine.mail.imap import ImapFollower  # only where mail comes from there, as the next
 
-            self._followers[mail.IMAP] = ImapFollower(intake, before.get(mail.IMAP))
+            self._followers[mail_sources.IMAP] = ImapFollower(intake, before.get(mail_sources.IMAP))
         if config.maildir:
             from lumen_tui.engine.mail.maildir import MaildirFollower
 
-            self._followers[mail.MAILDIR] = MaildirFollower(intake, before.get(mail.MAILDIR))
+            self._followers[mail_sources.MAILDIR] = MaildirFollower(intake, before.get(mail_sources.MAILDIR))
         for follower in self._followers.values():
             follower.start()
 

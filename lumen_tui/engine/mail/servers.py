@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from lumen_tui.engine.mail.following import Unreachable
-from lumen_tui.model.mail import MailConfig
+from lumen_tui.model.mail_config import MailConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.tools.web_fetch import ended_after
 

@@ -11,7 +11,7 @@ from email.message import EmailMessage
 from lumen_tui.engine.mail.following import Unreachable
 from lumen_tui.engine.mail.servers import MailServer, fault_of, server_at
 from lumen_tui.engine.mouths.sending import NotSent
-from lumen_tui.model.mail import MailConfig
+from lumen_tui.model.mail_config import MailConfig
 from lumen_tui.store.settings.secrets import resolve
 from lumen_tui.tools.web_fetch import ended_after
 

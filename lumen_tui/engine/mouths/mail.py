@@ -13,7 +13,7 @@ from lumen_tui.engine.mouths.sending import NotSent
 from lumen_tui.model import ids
 from lumen_tui.model.answers import Verdict, call_text, pointer, question_text
 from lumen_tui.model.approvals import Approval
-from lumen_tui.model.mail import MailConfig
+from lumen_tui.model.mail_config import MailConfig
 from lumen_tui.model.notifying import Message
 from lumen_tui.model.snapshot import Need
 from lumen_tui.storage.store import Store

@@ -1,7 +1,5 @@
 """Requests about approvals and about what needs a person."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from msgspec import Struct, structs, to_builtins
 
 
@@ -63,8 +65,9 @@ class DeclaredField(Struct, frozen=True):
     default: object
 
 
+@functools.cache
 def declared_fields(kind: type[Request]) -> dict[str, DeclaredField]:
-    """Return the fields of a request that say what they are, in order; resolves its types once."""
+    """Return the fields of a request that say what they are, in order."""
     from typing import get_args
 
     declared = {}

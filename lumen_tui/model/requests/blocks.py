@@ -1,7 +1,5 @@
 """Requests about memory blocks, agent files and relays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Requests about the change lists of tasks that worked apart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

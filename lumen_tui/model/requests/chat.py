@@ -1,7 +1,5 @@
 """Requests of the conversation with the main agent."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from lumen_tui.model.requests.base import Arg, Request

@@ -1,7 +1,5 @@
 """Requests that judge discoveries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

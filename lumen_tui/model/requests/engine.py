@@ -1,7 +1,5 @@
 """Requests about the engine, its budget, settings, and undo."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

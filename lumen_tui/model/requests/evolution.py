@@ -1,7 +1,5 @@
 """Requests about what was learnt, and the constitution."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Requests about facts and their probes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

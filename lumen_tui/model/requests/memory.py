@@ -1,7 +1,5 @@
 """Requests about nodes of the memory: notes, decay, cleanup, archive."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

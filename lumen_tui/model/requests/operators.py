@@ -1,7 +1,5 @@
 """Requests of operators to each other: claims of what one is at, and the hand-over note."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

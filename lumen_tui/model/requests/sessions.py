@@ -1,7 +1,5 @@
 """Requests of sessions: decisions, checkpoints, handoffs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Requests about tools that are not ours."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from lumen_tui.model.requests.base import Arg, Request

@@ -1,7 +1,5 @@
 """Requests about work units, imports and relations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import msgspec
-
 from lumen_tui.model import times
 from lumen_tui.model.answers import DONE, OFFERED, TAKEN, AnswerLine
-from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe, lazy_decoder
 from lumen_tui.model.digests import sha256
 from lumen_tui.storage.journal import Follower, Journal
 from lumen_tui.storage.layout import Layout
@@ -17,7 +15,7 @@ from lumen_tui.storage.line_access import split_lines
 
 _LONG = 2 * 1024 * 1024  # bytes from which the journal is shortened
 _KEPT = 2 * times.DAY
-_line = msgspec.json.Decoder(AnswerLine).decode
+_line = lazy_decoder(AnswerLine)
 
 
 class AnswerBook:
@@ -111,6 +109,6 @@ def shorten(layout: Layout, now: float) -> None:
 
 def _is_young(line: bytes, now: float) -> bool:
     try:
-        return now - times.epoch(_line(line).at) < _KEPT
+        return now - times.epoch(_line.decode(line).at) < _KEPT
     except UNDECODABLE:
         return False

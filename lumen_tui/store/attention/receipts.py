@@ -10,10 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-import msgspec
-
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.notifying import (
     REPEAT,
     SENDING,
@@ -30,7 +28,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 
 _LONG = 1024 * 1024  # bytes from which the journal is shortened
-_receipt = msgspec.json.Decoder(ToldReceipt).decode
+_receipt = lazy_decoder(ToldReceipt)
 
 
 class ReceiptBook:
@@ -62,7 +60,7 @@ class ReceiptBook:
 
     def _take(self, line: bytes) -> None:
         try:
-            receipt = _receipt(line)
+            receipt = _receipt.decode(line)
         except UNDECODABLE:
             return
         if receipt.mouth == self._mouth:
@@ -129,7 +127,7 @@ def shorten(layout: Layout, open_ids: set[str], now: float) -> None:
 
 def _still_counts(line: bytes, open_ids: set[str], now: float) -> bool:
     try:
-        receipt = _receipt(line)
+        receipt = _receipt.decode(line)
     except UNDECODABLE:
         return False
     return receipt.transition in open_ids or now - times.epoch(receipt.at) < REPEAT

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe, lazy_decoder
 from lumen_tui.model.transitions import QueueHistory, Transition
 from lumen_tui.storage import backwards, files
 from lumen_tui.storage.damage import Damage
@@ -105,7 +105,7 @@ class _Named(msgspec.Struct):
     id: str
 
 
-_named = msgspec.json.Decoder(_Named).decode
+_named = lazy_decoder(_Named)
 
 
 def shorten(layout: Layout, needed: set[str]) -> None:
@@ -129,6 +129,6 @@ def _is_long(layout: Layout) -> bool:
 
 def _id(line: bytes) -> str:
     try:
-        return _named(line).id
+        return _named.decode(line).id
     except UNDECODABLE:
         return ""

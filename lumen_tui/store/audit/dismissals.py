@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lumen_tui.model.attention import unsnoozed
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.audit.journal import ActionLine
+from lumen_tui.store.audit.action_line import ActionLine
 from lumen_tui.store.audit.standing import StandingActs
 
 VERBS = frozenset({"attention.dismiss", "attention.snooze"})

@@ -14,17 +14,18 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.records import Action, AuditEntry, Change, Stage
 from lumen_tui.model.secrets.redaction import redact
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import backwards, files, process, raw_json
 from lumen_tui.storage.journal import Journal, encode
 from lumen_tui.storage.layout import Layout
+from lumen_tui.store.audit.action_line import ActionLine, decode_action_line
 
 Part = TypeVar("Part", Action, AuditEntry)  # whole, or as a list shows it
 _PART_BYTES = files.MAX_LINE * 3 // 4  # of changes in one line
-_decode = msgspec.json.Decoder(Action).decode
+_decoder = lazy_decoder(Action)
 IsMine = Callable[[Action], bool]
 _LOOKED_AT = 2000  # actions searched for reasons
 _LONGEST = 300  # characters of a text that are kept
@@ -43,28 +44,6 @@ class JournalEntry(NamedTuple):
     def is_open(self) -> bool:
         """Whether it was begun and has no recorded end."""
         return any(action.stage == Stage.BEGUN for action in self.actions)
-
-
-class ActionLine(msgspec.Struct):
-    """One line of the journal, whose changes, which may be long, are counted only."""
-
-    id: str
-    at: str = ""
-    by: str = ""
-    verb: str = ""
-    target: str = ""
-    summary: str = ""
-    reason: str = ""
-    undoes: str = ""
-    redoes: str = ""
-    client: str = ""
-    group: str = ""
-    final: str = ""
-    stage: str = ""
-    changes: tuple[msgspec.Raw, ...] = ()
-
-
-decode_action_line = msgspec.json.Decoder(ActionLine).decode
 
 
 def action_lines(action: Action) -> bytes:
@@ -186,7 +165,7 @@ def joined(parts: Iterable[Part]) -> Iterator[Part]:
 
 def newest_first(layout: Layout) -> Iterator[Action]:
     """Yield every action, newest first, its parts joined; dropped ones are left out."""
-    return (action for action in joined(newest_parts(layout, _decode)) if action.stage != Stage.DROPPED)
+    return (action for action in joined(newest_parts(layout, _decoder.decode)) if action.stage != Stage.DROPPED)
 
 
 def newest_parts(layout: Layout, decode: Callable[[bytes], Part]) -> Iterator[Part]:
@@ -271,7 +250,7 @@ def marked(layout: Layout, *marks: bytes) -> Iterator[Action]:
         for line in Journal(layout.actions).lines():
             if any(mark in line for mark in marks):
                 with contextlib.suppress(*UNDECODABLE):
-                    yield _decode(line)
+                    yield _decoder.decode(line)
     except (files.StoreError, OSError):
         return
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.operators import MOST_NOTE, RECENT, Claim, Deed, HandoverNote
 from lumen_tui.model.text import one_line, safe
 from lumen_tui.storage.layout import Layout
-from lumen_tui.store.audit.journal import ActionLine
+from lumen_tui.store.audit.action_line import ActionLine
 from lumen_tui.store.audit.standing import StandingActs
 
 CLAIM, RELEASE, NOTE = "operator.claim", "operator.release", "operator.note"
@@ -31,7 +31,7 @@ class _Change(msgspec.Struct):
     after: _After = _After()
 
 
-_change = msgspec.json.Decoder(_Change).decode
+_change = lazy_decoder(_Change)
 
 
 class OperatorActs(StandingActs):
@@ -94,5 +94,5 @@ class OperatorActs(StandingActs):
 def _after(action: ActionLine) -> _After:
     for change in action.changes[:1]:
         with contextlib.suppress(*UNDECODABLE):
-            return _change(change).after
+            return _change.decode(change).after
     return _After()

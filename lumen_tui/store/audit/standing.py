@@ -9,7 +9,7 @@ from lumen_tui.model.records import Stage
 from lumen_tui.storage.journal import Follower
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
-from lumen_tui.store.audit.journal import ActionLine, decode_action_line
+from lumen_tui.store.audit.action_line import ActionLine, decode_action_line
 
 _TURNED = (b'does"', b'"stage"')  # one of them is in each line that takes something back, or says how it ended
 

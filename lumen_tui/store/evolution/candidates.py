@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.evals import CaseRun
 from lumen_tui.model.trials import EvolutionCandidate, TrialReport, fault
 from lumen_tui.storage.journal import Journal
@@ -14,7 +12,7 @@ from lumen_tui.storage.layout import Layout
 
 _MOST_LINE = 8_000  # bytes of a candidate
 _MOST = 1_000  # candidates
-_decode = msgspec.json.Decoder(EvolutionCandidate).decode
+_decoder = lazy_decoder(EvolutionCandidate)
 
 
 def candidates(layout: Layout) -> dict[str, EvolutionCandidate]:
@@ -22,7 +20,7 @@ def candidates(layout: Layout) -> dict[str, EvolutionCandidate]:
     by_id: dict[str, EvolutionCandidate] = {}
     for line in Journal(layout.candidates).lines():
         try:
-            candidate = _decode(line) if len(line) <= _MOST_LINE else None
+            candidate = _decoder.decode(line) if len(line) <= _MOST_LINE else None
         except UNDECODABLE:
             continue  # the doctor names it
         if candidate is not None and not fault(candidate) and (candidate.id in by_id or len(by_id) < _MOST):

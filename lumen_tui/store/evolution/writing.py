@@ -19,7 +19,8 @@ from lumen_tui.model.text import safe
 from lumen_tui.storage import directories, files
 from lumen_tui.storage.layout import Layout, from_home
 from lumen_tui.store.evolution import evolved, versions
-from lumen_tui.store.evolution.evolved import read_constitution
+from lumen_tui.store.evolution.constitution import read_constitution
+from lumen_tui.store.evolution.text_files import encoded
 from lumen_tui.store.memory import facts
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def rebuild(
             result.refused[target] = tuple(refusal.text for refusal in binding)
             after = before
         if after.strip() and (before or evolvedfiles.entries(after)):
-            new_files[target] = evolved.encoded(after)
+            new_files[target] = encoded(after)
     if result.put_off:
         evolved.add(layout, result.put_off)
     if versions.digest_of(new_files) != versions.digest_of(versions.on_disk(layout)):
@@ -75,7 +76,7 @@ def _fitted(target: str, before: str, known: dict[str, Observation], most: int, 
     entries = evolvedfiles.in_force(known.values(), target)
     present = evolvedfiles.entries(before)
     after = evolvedfiles.render(target, before, entries)
-    while len(evolved.encoded(after)) > most and (
+    while len(encoded(after)) > most and (
         new := [observation for observation in entries if observation.id not in present]
     ):
         late = msgspec.structs.replace(
@@ -216,7 +217,7 @@ def write_claude_md(layout: Layout, config: EvolutionConfig, now: float) -> tupl
     _check(path, config)
     try:
         old = files.read(path)
-        text = evolved.encoded(placed((old or b"").decode("utf-8", "surrogateescape"), section.text))
+        text = encoded(placed((old or b"").decode("utf-8", "surrogateescape"), section.text))
         if text == old:
             return section, False
         if old is None or path == layout.claude_md:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import msgspec
 
 from lumen_tui.model import ids, times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.spendbook import GONE, LOST, RELEASE, SENT, SETTLE, SPENT, Book, LedgerEntry
 from lumen_tui.model.tasks import Usage
@@ -32,7 +32,7 @@ INDEX = "spend.json"
 _SAVE_EVERY = 128 * 1024  # bytes of the ledger after which the index is saved
 _GONE = "its worker is gone"
 _LAST = 256  # bytes before the offset of the index that must be the same
-_entry = msgspec.json.Decoder(LedgerEntry).decode
+_entry = lazy_decoder(LedgerEntry)
 
 Decide = Callable[[Book], str]
 Make = Callable[[Book], LedgerEntry | str]
@@ -94,7 +94,7 @@ class Ledger:
     def _take(self, offset: int, line: bytes) -> None:
         """Take one line. A damaged one hides only itself: a torn hold was never acknowledged, its call never made."""
         try:
-            self.book.take(_entry(line))
+            self.book.take(_entry.decode(line))
         except (*UNDECODABLE, OverflowError) as error:
             self.damage.add(offset, str(error))
 

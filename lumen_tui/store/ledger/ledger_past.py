@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.spendbook import Book, LedgerEntry
 from lumen_tui.storage import files
 from lumen_tui.storage.dated_lines import DatedLines
@@ -21,8 +21,8 @@ from lumen_tui.store.ledger import ledger_pages
 _BEFORE = 2 * times.DAY  # that count before a moment: a budget's day, and the holds that are still open
 _AFTER = times.DAY  # read with them: one steps on from there
 _SAVED_EVERY = 256  # entries after which the totals are put aside, so that a step back is short
-_entry = msgspec.json.Decoder(LedgerEntry).decode
-_book = msgspec.json.Decoder(Book).decode
+_entry = lazy_decoder(LedgerEntry)
+_book = lazy_decoder(Book)
 
 
 class LedgerPast:
@@ -46,7 +46,7 @@ class LedgerPast:
         wanted = bisect_right(self._dates, moment)
         if wanted < self._taken:
             mark = wanted // _SAVED_EVERY
-            self._book, self._taken = _book(self._saved[mark]), mark * _SAVED_EVERY
+            self._book, self._taken = _book.decode(self._saved[mark]), mark * _SAVED_EVERY
         for place in range(self._taken, wanted):
             if place == len(self._saved) * _SAVED_EVERY:
                 self._saved.append(msgspec.json.encode(self._book))
@@ -77,6 +77,6 @@ def _between(page: Path, begin: float, end: float) -> Iterator[LedgerEntry]:
         os.close(fd)
     for _, line in split_lines(data, start):
         try:
-            yield _entry(line)
+            yield _entry.decode(line)
         except (*UNDECODABLE, OverflowError):
             continue

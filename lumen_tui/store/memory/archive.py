@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from lumen_tui.model.archive import WITHDRAWN, Passage
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.storage import files
 from lumen_tui.storage.damage import Damage
 from lumen_tui.storage.journal import PIECE, Follower, Journal, encode
@@ -16,7 +16,7 @@ from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.line_access import split_lines
 from lumen_tui.store.memory import nodes
 
-decode = msgspec.json.Decoder(Passage).decode
+_decoder = lazy_decoder(Passage)
 
 
 def append(layout: Layout, passages: Sequence[Passage], actions: bytes = b"") -> list[Passage]:
@@ -42,7 +42,7 @@ def append(layout: Layout, passages: Sequence[Passage], actions: bytes = b"") ->
 def read(line: bytes) -> Passage | None:
     """Return the note on a line; None where it is damaged."""
     try:
-        return decode(line)
+        return _decoder.decode(line)
     except UNDECODABLE:
         return None
 
@@ -104,7 +104,7 @@ class ArchiveDamage:
         offset, data = self._follower.poll(PIECE)  # an archive may be large: a snapshot waits for one piece only
         for at, line in split_lines(data, offset):
             try:
-                decode(line)
+                _decoder.decode(line)
             except UNDECODABLE as error:
                 self.damage.add(at, str(error))
         self.revision += 1

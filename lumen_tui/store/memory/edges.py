@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
-
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.records import Relationship
 from lumen_tui.storage.journal import Journal
 from lumen_tui.storage.layout import Layout
@@ -26,7 +24,7 @@ class _EdgeLine(Relationship, frozen=True):
     created_by: str = ""
 
 
-_decode = msgspec.json.Decoder(_EdgeLine).decode
+_decoder = lazy_decoder(_EdgeLine)
 
 
 def in_force(layout: Layout) -> Iterator[Edge]:
@@ -34,7 +32,7 @@ def in_force(layout: Layout) -> Iterator[Edge]:
     removed: dict[Edge, bool] = {}
     for line in Journal(layout.relationships).lines():
         try:
-            record = _decode(line)
+            record = _decoder.decode(line)
         except UNDECODABLE:
             continue
         removed[Edge(record.from_id, record.to_id, record.type)] = record.removed
@@ -46,7 +44,7 @@ def drawn(layout: Layout, edge: Edge) -> tuple[str, str]:
     last = ("", "")
     for line in Journal(layout.relationships).lines():
         try:
-            record = _decode(line)
+            record = _decoder.decode(line)
         except UNDECODABLE:
             continue
         if edge == (record.from_id, record.to_id, record.type) and not record.removed:

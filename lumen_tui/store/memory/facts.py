@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import freshness, times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.facts import Confirmation, Fact, Outcome, fact_of
 from lumen_tui.model.freshness import FactState, FactsView
 from lumen_tui.model.records import decode_node
@@ -24,7 +24,7 @@ from lumen_tui.store.settings.config import load_config
 
 _MARK = b'"fact"'
 _VERSION = 1  # of the kept lines
-_confirmation = msgspec.json.Decoder(Confirmation).decode
+_confirmation = lazy_decoder(Confirmation)
 _NOTHING = Confirmation("", "", "")
 
 
@@ -32,7 +32,7 @@ class _Touch(msgspec.Struct):
     node_id: str
 
 
-_touch = msgspec.json.Decoder(_Touch).decode
+_touch = lazy_decoder(_Touch)
 
 
 class FactEvidence:
@@ -156,7 +156,7 @@ class FactIndex:
     def _take_lines(self, offset: int, data: bytes) -> bool:
         for at, line in split_lines(data, offset):
             try:
-                confirmation = _confirmation(line)
+                confirmation = _confirmation.decode(line)
             except UNDECODABLE as error:
                 self.damage.add(at, str(error))
                 continue
@@ -168,7 +168,7 @@ class FactIndex:
     def _take_touches(self, offset: int, data: bytes) -> bool:
         for _, line in split_lines(data, offset):
             try:
-                node_id = _touch(line).node_id
+                node_id = _touch.decode(line).node_id
             except UNDECODABLE:
                 continue
             self._uses[node_id] = self._uses.get(node_id, 0) + 1

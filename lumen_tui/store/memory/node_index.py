@@ -13,7 +13,7 @@ import msgspec
 
 from lumen_tui.model import decay, times
 from lumen_tui.model.decay import BINS, PROTECTIONS, Aging, DecayForecast, DecayRule, DecayView
-from lumen_tui.model.decoding import UNDECODABLE, decoded
+from lumen_tui.model.decoding import UNDECODABLE, decoded, lazy_decoder
 from lumen_tui.model.records import (
     LIFECYCLE_BY_TYPE,
     NODE_TYPES,
@@ -41,7 +41,7 @@ from lumen_tui.store.memory.nodes import Raw
 
 _VERSION = 1  # of the kept columns
 _MANY = 2000  # changed rows from which sorting all is cheaper than moving each
-_touch = msgspec.json.Decoder(Touch)
+_touch = lazy_decoder(Touch)
 
 
 class _IndexedMeta(msgspec.Struct):
@@ -64,7 +64,7 @@ class _IndexedNode(msgspec.Struct):
     metadata: _IndexedMeta | None = None
 
 
-_slim = msgspec.json.Decoder(_IndexedNode)
+_slim = lazy_decoder(_IndexedNode)
 
 
 class NodeIndex:

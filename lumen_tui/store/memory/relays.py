@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from lumen_tui.model import ids, relay, times
-from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe, lazy_decoder
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.relay import Box, Submission, SubmissionAnswer, SubmissionStatus
@@ -20,7 +20,7 @@ from lumen_tui.storage.line_access import split_lines
 from lumen_tui.store.memory import nodes
 
 FOLDER = "relay"
-_decode = msgspec.json.Decoder(Submission).decode
+_decoder = lazy_decoder(Submission)
 _NAME = lazy_re(ids.NAME)
 Actions = Callable[[list[tuple[Submission | None, Submission]]], bytes]  # (before, after) of all -> lines of actions
 
@@ -44,7 +44,7 @@ def _box(name: str, lines: Iterable[bytes]) -> Box:
     box = Box(name)
     for line in lines:
         try:
-            box.take(_decode(line))
+            box.take(_decoder.decode(line))
         except UNDECODABLE:
             continue  # the doctor and the room's problems name damaged lines
     return box

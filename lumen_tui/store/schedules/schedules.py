@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE, decode_safe
+from lumen_tui.model.decoding import UNDECODABLE, decode_safe, lazy_decoder
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.schedule_runs import OPEN, RunHistory, ScheduledRun
 from lumen_tui.model.schedules import Schedule, ScheduleStatus
@@ -20,8 +20,8 @@ from lumen_tui.store.memory import nodes
 
 _RETAINED = 500  # runs of one schedule that a shortened journal keeps
 _LONG = 4 * 1024 * 1024  # bytes from which the journal of runs is shortened
-_schedule = msgspec.json.Decoder(Schedule).decode
-_run = msgspec.json.Decoder(ScheduledRun).decode
+_schedule = lazy_decoder(Schedule)
+_run = lazy_decoder(ScheduledRun)
 Known = dict[str, Schedule]
 Actions = Callable[[], bytes]  # lines of actions for what is appended
 
@@ -35,7 +35,7 @@ def _latest(lines: Iterable[bytes]) -> Known:
     known: Known = {}
     for line in lines:
         try:
-            schedule = _schedule(line)
+            schedule = _schedule.decode(line)
         except UNDECODABLE:
             continue  # the doctor and the room's problems name damaged lines
         known[schedule.id] = schedule
@@ -191,7 +191,7 @@ def _to_keep(valid: list[ScheduledRun]) -> set[tuple[str, str, str]]:
 
 def _keeps(line: bytes, marks: set[tuple[str, str, str]]) -> bool:
     try:
-        run = _run(line)
+        run = _run.decode(line)
     except UNDECODABLE:
         return True
     return not run.schedule or (run.schedule, run.key, run.due if not run.key else "") in marks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.model import times
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.kinds import COMPLETION
 from lumen_tui.model.problem import Problem
 from lumen_tui.model.progress import HookView, Missing, Stretch, UnitState, missing
@@ -53,7 +53,7 @@ class _HookLine(msgspec.Struct, gc=False):
     answers: tuple[str, ...] = ()
 
 
-_line = msgspec.json.Decoder(_HookLine)
+_line = lazy_decoder(_HookLine)
 
 
 class _Activity:

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from lumen_tui.model import agent
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.digests import sha256
 from lumen_tui.model.evolution import CallOutcome, SessionEntry, SessionReport, Trust
 from lumen_tui.model.patterns import lazy_re
@@ -51,7 +50,7 @@ _CHUNK = 1024 * 1024
 _TAIL = 256
 
 
-_decode = msgspec.json.Decoder(SessionLine).decode
+_decoder = lazy_decoder(SessionLine)
 
 
 class SessionParser:
@@ -75,7 +74,7 @@ class SessionParser:
         if not line.strip():
             return []
         try:
-            record = _decode(line)
+            record = _decoder.decode(line)
         except UNDECODABLE:
             self._report.skip("NUL bytes" if b"\0" in line else "no JSON object", number)
             return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lumen_tui.storage import directories, files, frontmatter, locks
@@ -22,6 +23,11 @@ def load_config(layout: Layout) -> tuple[Config, list[Problem]]:
     from lumen_tui.store.settings import loading  # every setting there is: 5 ms for commands that ask for none
 
     return loading.load(layout)
+
+
+def setting_files(layout: Layout) -> list[Path]:
+    """Return the files and folders by whose state `load_config` may answer anew."""
+    return [layout.config, layout.operator, layout.roles, layout.retired_roles]
 
 
 def change_operator(layout: Layout, changes: dict[str, object]) -> None:

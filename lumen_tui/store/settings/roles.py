@@ -143,6 +143,12 @@ def is_in_force(layout: Layout, name: str) -> bool:
     return True
 
 
+def role_files(layout: Layout) -> list[Path]:
+    """Return the files and folders by whose state `list_roles` may answer anew."""
+    hired = sorted(layout.roles.glob("*.md"))
+    return [shipped("roles"), layout.roles, layout.retired_roles, *hired]
+
+
 def list_roles(layout: Layout) -> tuple[list[Role], list[str], list[Problem]]:
     """Return the roles in force, the names of the retired ones, and the problems of unreadable files."""
     retired = sorted(path.stem for path in layout.retired_roles.glob("*.md"))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lumen_tui.model import jsontext
-from lumen_tui.model.decoding import UNDECODABLE
+from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.patterns import lazy_re
 from lumen_tui.model.records import EVERYONE, Receipt, Signal, SignalRow, decode_receipt, decode_signal
 from lumen_tui.storage import files
@@ -48,7 +48,7 @@ class _IndexedSignal(msgspec.Struct, gc=False):
     priority: str = ""
 
 
-_slim = msgspec.json.Decoder(_IndexedSignal)
+_slim = lazy_decoder(_IndexedSignal)
 
 
 def kept_path(layout: Layout, reader: str) -> Path:
@@ -260,7 +260,7 @@ class _AboutUnit(msgspec.Struct, gc=False):
     wu_id: str = ""
 
 
-_about_unit = msgspec.json.Decoder(_AboutUnit)
+_about_unit = lazy_decoder(_AboutUnit)
 
 
 def units_of_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, int]]:

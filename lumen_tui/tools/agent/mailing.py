@@ -13,7 +13,8 @@ from msgspec import Meta, Struct
 from lumen_tui.model.agent import Act
 from lumen_tui.model.approvals import SEND_MAIL
 from lumen_tui.model.ids import short_hash
-from lumen_tui.model.mail import MailConfig, MailLine, is_address
+from lumen_tui.model.mail import MailLine, is_address
+from lumen_tui.model.mail_config import MailConfig
 from lumen_tui.model.text import one_line
 from lumen_tui.store import approvals, mail
 from lumen_tui.store.settings.config import load_config

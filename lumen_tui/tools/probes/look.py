@@ -19,8 +19,6 @@ from lumen_tui.model.roles import Role
 from lumen_tui.model.tasks import Spec
 from lumen_tui.storage.store import Store
 from lumen_tui.store.settings.config import load_config
-from lumen_tui.store.settings.roles import load_role
-from lumen_tui.store.tasks import task_files
 from lumen_tui.tools.base import Context, TaskRules, ToolError
 from lumen_tui.tools.probes import kinds
 from lumen_tui.tools.probes.batch import PASSED_ON
@@ -107,7 +105,9 @@ def context(store: Store, task_id: str = "", folder: str = "") -> Context:
     role, spec = Role(name=NAME, purpose="confirms facts"), Spec(id=NAME, objective="confirm facts")
     rules = TaskRules(hosts=config.web.hosts, private=config.web.private, role=NAME)
     if task_id:
-        from lumen_tui.tools.policy.rules import derive  # facts are looked at for no task
+        from lumen_tui.store.settings.roles import load_role  # facts are looked at for no task
+        from lumen_tui.store.tasks import task_files
+        from lumen_tui.tools.policy.rules import derive
 
         spec = task_files.read_spec(store.layout, task_id) or spec
         role = load_role(store.layout, spec.role)

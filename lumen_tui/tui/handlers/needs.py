@@ -82,7 +82,7 @@ class NeedsHandler(Handler):
             lambda: self.refusal,
             self.show_task,
             lambda need: put_off(need, self.snapshot.spend.day),
-            lambda need: for_an_hour(need, (*self.snapshot.approvals, *self.snapshot.questions), self.host.clock()),
+            lambda need: for_an_hour(need, self.host.clock()),
             lambda request: sandbox_of(request, self.snapshot),
             partial(decision, self.layout),
             lambda: self.snapshot.approvals,

@@ -14,7 +14,8 @@ from lumen_tui.actions.outcome import ActionError
 from lumen_tui.model import evolvedfiles
 from lumen_tui.model.evolution import TARGETS, ObservationStatus, Trust
 from lumen_tui.queries import learnt, pages
-from lumen_tui.store.evolution import evolved, versions
+from lumen_tui.store.evolution import versions
+from lumen_tui.store.evolution.constitution import read_constitution
 
 SAID = (
     "Always answer in German.",
@@ -188,7 +189,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     session.person("Always answer in German.")
     with pytest.raises(ActionError, match="changed since it was approved"):
         mind.learn(session.path)
-    assert "+- Tell a story" in evolved.read_constitution(mind.layout).diff
+    assert "+- Tell a story" in read_constitution(mind.layout).diff
     view = learnt.evolution_summary(mind.layout)
     assert (view.constitution, view.diff) == (
         "evolved/constitution.md was changed since it was approved",
@@ -198,7 +199,7 @@ def test_a_changed_constitution_stops_learning_until_it_is_approved(mind: Mind, 
     mind.learn(session.path)
     assert "Tell a story" in mind.claude_md
     mind.do("undo")
-    assert evolved.read_constitution(mind.layout).why
+    assert read_constitution(mind.layout).why
 
 
 @pytest.mark.threat("S4", "the constitution, changed in every way")
@@ -217,13 +218,13 @@ def test_every_way_to_change_the_constitution_is_seen(mind: Mind, tmp_path: Path
         record.write_bytes(record.read_bytes().replace(b"Tell the truth", b"Tell a story"))
     if change == "unreadable":
         record.write_bytes(b"{")
-    assert evolved.read_constitution(mind.layout).why
+    assert read_constitution(mind.layout).why
 
 
 def test_without_an_approval_the_shipped_constitution_holds(mind: Mind) -> None:
-    assert evolved.read_constitution(mind.layout).why == ""
+    assert read_constitution(mind.layout).why == ""
     mind.layout.constitution.write_text("# Mine\n", encoding="utf-8")
-    assert "never approved" in evolved.read_constitution(mind.layout).why
+    assert "never approved" in read_constitution(mind.layout).why
 
 
 def test_a_persons_own_claude_md_keeps_its_words_and_its_mode(mind: Mind, session: SessionFile, tmp_path: Path) -> None:

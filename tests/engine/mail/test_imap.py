@@ -10,9 +10,9 @@ from lumen_kills import killed_before, state_calls
 from lumen_smtp import letter
 
 from lumen_tui.engine.mail.imap import ImapFollower
-from lumen_tui.model.mail import MailSource
+from lumen_tui.model.mail_config import MailSource
 from lumen_tui.queries.snapshot_reader import SnapshotReader
-from lumen_tui.store import mail
+from lumen_tui.store import mail_sources
 from tests.engine.mail.conftest import intake, sweep, words
 
 
@@ -35,7 +35,7 @@ def boxed(inbox, server: Dovecot, monkeypatch: pytest.MonkeyPatch):
 
 
 def source(inbox) -> MailSource:
-    return mail.read_source(inbox.world.layout.mail_imap) or MailSource("")
+    return mail_sources.read_source(inbox.world.layout.mail_imap) or MailSource("")
 
 
 def raw(text: str) -> bytes:
@@ -154,8 +154,8 @@ async def test_a_server_that_is_away_is_asked_again_and_says_nothing_at_first(bo
     await begun(boxed)
     server.stop()
     await boxed.until(lambda: source(boxed).problem)
-    assert mail.problems(mail.sources(boxed.world.layout), boxed.world.now) == []
-    (told,) = mail.problems(mail.sources(boxed.world.layout), boxed.world.now + 601)
+    assert mail_sources.problems(mail_sources.sources(boxed.world.layout), boxed.world.now) == []
+    (told,) = mail_sources.problems(mail_sources.sources(boxed.world.layout), boxed.world.now + 601)
     assert told.what.startswith("mail.imap: localhost")
     server.start()
     server.put(raw("again"))

@@ -12,8 +12,8 @@ from contextlib import suppress
 
 import pytest
 
-from lumen_tui.model.mail import MailSource
-from lumen_tui.store import mail
+from lumen_tui.model.mail_config import MailSource
+from lumen_tui.store import mail_sources
 
 PASSWORD = "never-to-be-seen"
 Answers = dict[str, bytes]  # command -> what comes before its OK, or the whole answer where it begins with `!`
@@ -111,13 +111,13 @@ def lied(inbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Liar]
 
 
 def source(inbox) -> MailSource:
-    return mail.read_source(inbox.world.layout.mail_imap) or MailSource("")
+    return mail_sources.read_source(inbox.world.layout.mail_imap) or MailSource("")
 
 
 def begun(inbox) -> None:
     """As if the mailbox was seen before, without any message."""
     place = f"imap://localhost:{inbox.port}/INBOX of lumen"
-    mail.write_source(inbox.world.layout.mail_imap, MailSource(place, validity=7, uid=0))
+    mail_sources.write_source(inbox.world.layout.mail_imap, MailSource(place, validity=7, uid=0))
 
 
 @pytest.mark.parametrize("kind", LIES)

@@ -10,8 +10,8 @@ from lumen_kills import killed_before, state_calls
 from lumen_smtp import letter
 
 from lumen_tui.engine.mail.maildir import MaildirFollower
-from lumen_tui.model.mail import MailSource
-from lumen_tui.store import mail
+from lumen_tui.model.mail_config import MailSource
+from lumen_tui.store import mail_sources
 from tests.engine.mail.conftest import intake, sweep, words
 
 
@@ -39,7 +39,7 @@ def maildir(inbox, tmp_path: Path) -> Maildir:
 
 
 def source(inbox) -> MailSource:
-    return mail.read_source(inbox.world.layout.mail_maildir) or MailSource("")
+    return mail_sources.read_source(inbox.world.layout.mail_maildir) or MailSource("")
 
 
 async def test_what_is_there_and_what_comes_is_one_signal_each_and_moved_as_seen(inbox, maildir) -> None:

@@ -8,7 +8,7 @@ import pytest
 from lumen_dovecot import PASSWORD, USER, dovecot
 from lumen_smtp import reply_to
 
-from lumen_tui.store import approvals, mail
+from lumen_tui.store import approvals, mail_sources
 from tests.engine.mail.test_replies import call, decision, sent
 
 TRIPS = 30
@@ -30,7 +30,7 @@ def round_trip(mailed, certificate, trusted, monkeypatch):
 
 async def begun(mailed) -> None:
     await mailed.beat()
-    await mailed.until(lambda: (source := mail.read_source(mailed.world.layout.mail_imap)) and source.looked_at)
+    await mailed.until(lambda: (source := mail_sources.read_source(mailed.world.layout.mail_imap)) and source.looked_at)
 
 
 def why(mailed) -> list[str]:

@@ -14,7 +14,7 @@ from lumen_smtp import Post, posting
 
 from lumen_tui.engine.mail.smtp import submit
 from lumen_tui.engine.mouths.sending import NotSent
-from lumen_tui.model.mail import MailConfig
+from lumen_tui.model.mail_config import MailConfig
 
 PASSWORD = "never-to-be-seen"
 

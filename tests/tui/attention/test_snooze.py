@@ -53,10 +53,9 @@ def test_a_time_that_is_none_is_refused(desk: Any, seconds: float) -> None:
 
 def test_a_question_comes_back_before_it_counts_as_no(desk: Any) -> None:
     desk.ask("make deploy")  # 55 minutes are left
-    picture = desk.port.snapshot()
-    need, now = picture.attention[0], desk.clock.wall
-    assert for_an_hour(need, picture.approvals, now) == (50 * 60.0, "")
-    seconds, why = for_an_hour(need, picture.approvals, now + 50 * 60)
+    need, now = desk.port.snapshot().attention[0], desk.clock.wall
+    assert for_an_hour(need, now) == (50 * 60.0, "")
+    seconds, why = for_an_hour(need, now + 50 * 60)
     assert (seconds, why) == (0.0, "it expires too soon to be snoozed")
 
 
