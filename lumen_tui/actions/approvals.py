@@ -262,7 +262,7 @@ def _read(layout: Layout, approval_id: str) -> Approval:
 
 
 def _answered(request: Approval, decision: Decision, now: float) -> ActionError:
-    verdict = "allowed" if decision.allowed else "refused"
+    verdict = "allowed" if decision.allowed else "denied"
     verdict = "answered" if request.question else verdict
     age = times.ago(now - times.epoch(decision.at, now))
     words = one_line(decision.answer or decision.reason, 80)
@@ -282,11 +282,11 @@ def _answer(
     for request in requests:
         answer = Decision(allowed, request.hash, times.iso(now), by, clean_reason, always, via=acting.caller().via)
         change = Change(kind="approval", key=request.id, before=None, after=msgspec.to_builtins(answer))
-        line = f"{'allowed' if allowed else 'refused'}: {request.role}: {one_line(request.summary, 80)}"
+        line = f"{'allowed' if allowed else 'denied'}: {request.role}: {one_line(request.summary, 80)}"
         actions.append(edits.new_action(verb, [change], summary=line, by=by, now=now, reason=clean_reason, apart=True))
         with journal.carrying_out(store.layout, actions[-1]):
             _decide(store, request, answer, now)
-    verdict = "allowed" if allowed else "refused"
+    verdict = "allowed" if allowed else "denied"
     summary = actions[0].summary if len(actions) == 1 else f"{len(actions)} calls {verdict}"
     return Done(summary=summary, target=requests[0].id, action_id=actions[-1].id)
 

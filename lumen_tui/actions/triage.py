@@ -177,7 +177,7 @@ def keep(store: Store, request: PostponeDiscoveries, *, by: str, now: float) -> 
         return {"metadata.snoozed_until": until}
 
     full_ids = checks.node_ids(store, request.node_ids)
-    template = f"{{}} snoozed for {request.days:g} days"
+    template = f"{{}} snoozed for {request.days:g} day{'' if request.days == 1 else 's'}"
     return edits.edit_nodes(store, full_ids, decide, verb="triage.keep", template=template, by=by, now=now)
 
 

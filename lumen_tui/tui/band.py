@@ -151,6 +151,15 @@ class NeedsBand(Scoped, PaneFrame):
         """Return why a command cannot be carried out now; the empty string where it can."""
         return self._room.refusal if command.writes else ""
 
+    def why_not_here(self, command: RoomCommand) -> str:
+        """Return why a command does nothing for the selected row; the empty string where it does."""
+        answers = {"undo", *(each.action for each in self._of_row())}
+        return self.why_not(command) or ("" if command.action in answers else "it does not answer the selected row")
+
+    def carry_out(self, command: RoomCommand) -> None:
+        """Do what a key of the band does."""
+        self.call_later(self.app.run_action, command.call, self)
+
     def show(self, snapshot: Snapshot, now: float) -> None:
         """Take a newer snapshot."""
         self.snapshot, self.now = snapshot, now
@@ -204,6 +213,11 @@ class NeedsBand(Scoped, PaneFrame):
 
     def offered(self) -> list[RoomCommand]:
         """Return the commands that the footer offers for the selected row."""
+        commands = [*self._of_row(), *(BY_ACTION[action] for action in ("open", "next_need", "needs"))]
+        return [command for command in commands if not self.why_not(command)]
+
+    def _of_row(self) -> list[RoomCommand]:
+        """Return the commands that answer the selected row."""
         row = self._list.selected
         if row is None:
             return []
@@ -211,9 +225,7 @@ class NeedsBand(Scoped, PaneFrame):
         from lumen_tui.tui.screens.need_verbs import offered
 
         host = self.needs_host
-        actions = offered(row, host, self.why_stays) if host is not None else ()
-        commands = [BY_ACTION[action] for action in (*actions, "open", "next_need", "needs")]
-        return [command for command in commands if not self.why_not(command)]
+        return [BY_ACTION[action] for action in offered(row, host, self.why_stays)] if host is not None else []
 
     def action_answer(self, verb: str) -> None:
         """Carry out a verb on the selected row, or say why nothing can be answered from here."""

@@ -81,7 +81,8 @@ def test_unknown_fields_of_a_node_survive_its_triage(desk):
 
 def test_keep_hides_a_discovery_for_some_days(desk):
     node = desk.discovery()
-    desk.do("triage.keep", node_ids=node, days=2)
+    assert desk.do("triage.keep", node_ids=node, days=1).summary.endswith(" snoozed for 1 day")
+    assert desk.do("triage.keep", node_ids=node, days=2).summary.endswith(" snoozed for 2 days")
     assert open_ids(desk) == []
     desk.now += 3 * 86400
     assert open_ids(desk) == [node]

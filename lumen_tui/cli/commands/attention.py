@@ -330,6 +330,6 @@ def run_approval(session: Session, args: Namespace) -> int:
     if request.diff:
         say("\n" + request.diff)
     if answer := approvals.decision(session.layout, request.id):
-        verdict = "allowed" if answer.allowed else "refused"
+        verdict = "allowed" if answer.allowed else "denied"
         say(f"\n{verdict} by {answer.who} at {answer.at}" + (f": {answer.reason}" if answer.reason else ""))
     return 0

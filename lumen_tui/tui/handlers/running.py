@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.engine.launch import start_engine
@@ -27,6 +27,7 @@ from lumen_tui.tui.kit.line_list import LineList
 from lumen_tui.tui.panes.base import PanedRoom
 from lumen_tui.tui.room_command import WORKERS, RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
+from lumen_tui.tui.screen_commands import SCREENS
 
 if TYPE_CHECKING:
     from lumen_tui.tui.kit.screen import Dialog
@@ -138,6 +139,15 @@ def _scopes(snapshot: Snapshot, task: TaskView | None) -> list[tuple[str, str]]:
     return [("", "everything"), ("loop", "the loop"), *worker, *roles]
 
 
+class _Place(NamedTuple):
+    """What help and palette list: the commands, why one cannot be carried out, what stands first, what one does."""
+
+    commands: Sequence[RoomCommand]
+    why_not: Callable[[RoomCommand], str]
+    scope: str
+    carry_out: Callable[[str | None], None]
+
+
 class ScreensHandler(Handler):
     """Roles, log, help, palette, the editor, the clipboard."""
 
@@ -169,24 +179,40 @@ class ScreensHandler(Handler):
     def do_help(self) -> None:
         from lumen_tui.tui.screens.help import HelpScreen
 
-        keys, screen = dict(self.snapshot.config.keys), self._dialog()
-        if screen is None:
-            help_screen = HelpScreen(COMMANDS, keys, self.room.why_not, self.room.current.scope)
-            self.host.push_screen(help_screen, self._chosen)
-        elif not isinstance(screen, HelpScreen):
-            here = HelpScreen(commands_in(screen), keys, partial(_why_not_on, screen), screen.SCOPE)
-            self.host.push_screen(here, partial(_carry_out, screen))
+        place, keys = self._place(), dict(self.snapshot.config.keys)
+        if not isinstance(self.host.screen, HelpScreen):
+            help_screen = HelpScreen(place.commands, keys, place.why_not, place.scope)
+            self.host.push_screen(help_screen, place.carry_out)
 
     def do_palette(self) -> None:
         from lumen_tui.tui.screens.command_line import CommandPalette
 
-        keys, screen = self.snapshot.config.keys, self._dialog()
-        if screen is None:
-            palette = CommandPalette(COMMANDS, self.room.why_not, keys, self.room.current.scope)
-            self.host.push_screen(palette, self._chosen)
+        place, keys = self._place(), self.snapshot.config.keys
+        palette = CommandPalette(place.commands, place.why_not, keys, place.scope)
+        self.host.push_screen(palette, place.carry_out)
+
+    def _place(self) -> _Place:
+        """Return what keys are about: the screen over the room, else the band or the current pane in it."""
+        screen, band = self._dialog(), self.room.band
+        if screen is not None:
+            return _Place(commands_in(screen), partial(_why_not_on, screen), screen.SCOPE, partial(_carry_out, screen))
+        if not band.in_front:
+            return _Place(COMMANDS, self.room.why_not, self.room.current.scope, self._chosen)
+        own = SCREENS[band.SCOPE]
+        others = [command for command in COMMANDS if command.action not in {each.action for each in own}]
+        return _Place((*own, *others), self._why_not_in_band, band.SCOPE, self._chosen_in_band)
+
+    def _why_not_in_band(self, command: RoomCommand) -> str:
+        band = self.room.band
+        return band.why_not_here(command) if command in SCREENS[band.SCOPE] else self.room.why_not(command)
+
+    def _chosen_in_band(self, action: str | None) -> None:
+        band = self.room.band
+        command = next((each for each in SCREENS[band.SCOPE] if each.action == action), None)
+        if command is not None:
+            band.carry_out(command)
         else:
-            here = CommandPalette(commands_in(screen), partial(_why_not_on, screen), keys, screen.SCOPE)
-            self.host.push_screen(here, partial(_carry_out, screen))
+            self._chosen(action)
 
     def _dialog(self) -> Dialog[Any] | None:
         """Return what is open over the room."""

@@ -249,6 +249,7 @@ class ColumnsView(Protocol):
 class BandView(Protocol):
     """The band above the panes, as handlers and the lines around the panes see it."""
 
+    SCOPE: str  # of its keys
     display: bool
 
     @property
@@ -264,6 +265,12 @@ class BandView(Protocol):
 
     def offered(self) -> list[RoomCommand]:
         """Return the commands that the footer offers for the selected row."""
+
+    def why_not_here(self, command: RoomCommand) -> str:
+        """Return why a command does nothing for the selected row; the empty string where it does."""
+
+    def carry_out(self, command: RoomCommand) -> None:
+        """Do what a key of the band does."""
 
 
 class PanedRoom(RoomView, Protocol):

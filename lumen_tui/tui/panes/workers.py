@@ -116,9 +116,19 @@ def _more_of(row: TaskView) -> tuple[str, str, str, str]:
     return (
         str(row.attempt or ""),
         times.iso(row.started)[11:19] if row.started else "",
-        words.kilo(row.usage.tokens) if row.usage.tokens else "",
-        words.money(row.usage.usd) if row.usage.usd else "",
+        words.kilo(tokens) if (tokens := _tokens(row)) else "",
+        words.money(usd) if (usd := _cost(row)) else "",
     )
+
+
+def _tokens(row: TaskView) -> int:
+    """Return what a task used so far: until it has ended, its last model call tells."""
+    return row.usage.tokens if row.status.ended else row.usage.tokens or progress_of(row.tail).tokens
+
+
+def _cost(row: TaskView) -> float:
+    """Return what a task cost so far, in dollars."""
+    return row.usage.usd if row.status.ended else row.usage.usd or progress_of(row.tail).usd
 
 
 def short_id(task_id: str) -> str:
@@ -129,7 +139,11 @@ def short_id(task_id: str) -> str:
 
 def shape_of(row: TaskView, shapes: Shapes) -> str:
     """Return the shape of a task's state; one that waits for budget asks nobody and rests."""
-    return shapes.paused if row.awaits_budget else shapes.status[row.status]
+    if row.awaits_budget:
+        return shapes.paused
+    if row.status in (Status.WAITING, Status.ASKING):
+        return shapes.status[Status.ASKING if _asks_question(row) else Status.WAITING]
+    return shapes.status[row.status]
 
 
 def shape_style(status: Status, ink: Ink) -> Style:
@@ -171,7 +185,7 @@ def outcome(
 
 def _asks_question(row: TaskView) -> bool:
     """Return whether it waits for an answer rather than for leave to make a call."""
-    return row.status is Status.ASKING or any(event.tool == ASK for event in row.tail[-1:])
+    return any(event.tool == ASK for event in row.tail[-1:])
 
 
 def running_time(row: TaskView, now: float) -> str:
@@ -229,8 +243,8 @@ class WorkersPane(Pane):
         self.sorting = Sorting(
             "state",
             SortOrder("started", lambda row: row.started),
-            SortOrder("tokens", lambda row: row.usage.tokens),
-            SortOrder("cost", lambda row: row.usage.usd),
+            SortOrder("tokens", _tokens),
+            SortOrder("cost", _cost),
             SortOrder("role", lambda row: row.spec.role, falling=False),
         )
         self._said: Held[Said] = Held(_TALK)
@@ -330,7 +344,7 @@ class WorkersPane(Pane):
             ("status", status), ("role", spec.role),
             ("model", spec.model or "the role's own"), ("priority", spec.priority), ("by", spec.created_by),
             ("work unit", spec.wu_id), ("lane", spec.lane), ("attempt", str(row.attempt or "")), ("ran on", row.brain),
-            ("tokens", words.number(row.usage.tokens)), ("used", progress_of(row.tail).words()),
+            ("tokens", words.number(_tokens(row))), ("used", progress_of(row.tail).words()),
             ("after", ", ".join(row.waits_for)),
             ("retry of", spec.retry_of),
         )  # fmt: skip

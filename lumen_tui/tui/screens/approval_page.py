@@ -194,7 +194,7 @@ def answer_words(answer: Decision | None, request: Approval, now: float) -> str:
     if answer is None:
         return "no longer pending: its task has ended, or it expired"
     ago = f", {times.ago(now - at)}" if (at := times.epoch(answer.at)) else ""
-    state = answer.ended or ("allowed" if answer.allowed else "refused")
+    state = answer.ended or ("allowed" if answer.allowed else "denied")
     by = "" if answer.ended else f" by {one_line(answer.who, 60)}"
     for_good = ", and always" if answer.always else ""
     return f"{state}{by}{ago}{for_good}" + (f": {one_line(answer.reason)}" if answer.reason else "")

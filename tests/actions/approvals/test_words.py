@@ -173,7 +173,7 @@ def test_it_is_answered_from_the_shell(run, waiting, store):
     assert run("approvals", "list")[::2] == (0, "nothing waits for an answer\n")
     assert run("undo")[0] == 0
     code, out, _ = run("deny", waiting[1].id, "--reason", "no")
-    assert (code, out) == (0, "refused: builder: make b\n")
+    assert (code, out) == (0, "denied: builder: make b\n")
     every = json.loads(run("approvals", "list", "--all", "--json")[1])
     assert [one["state"] for one in every] == ["allowed", "refused"]
 

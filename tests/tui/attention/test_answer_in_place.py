@@ -209,7 +209,7 @@ async def test_an_answer_from_elsewhere_leaves_the_page_as_it_is(desk: Any, open
         desk.do("approval.deny", approval_ids=[first.id], reason="from a shell")
         await room.sees("It is no longer pending")
         await room.press("y")
-        await room.sees("Already answered: refused by ann")
+        await room.sees("Already answered: denied by ann")
         assert desk.answer(second) is None
         await room.press("n")
         await room.sees("Approval request: 1 of 1", "make two")
@@ -314,3 +314,23 @@ async def test_always_says_how_many_other_calls_it_answers(desk: Any, open_room:
         await room.press("a")
         await room.until(lambda: desk.answer(first) and desk.answer(second))
         await room.sees("and 1 more that waits; saved:")
+
+
+async def test_the_help_over_the_band_begins_with_what_answers_its_row_and_carries_it_out(
+    desk: Any, open_room: Any
+) -> None:
+    first, second = desk.ask("make one", at=NOW - 300), desk.ask("make two", at=NOW - 200)
+    async with open_room(desk) as room:
+        await room.press("n", "question_mark")
+        await room.sees("Help", "Allow the call that waits.")
+        offered = next(index for index, line in enumerate(room.lines) if "Allow the call that waits." in line)
+        assert offered < next(index for index, line in enumerate(room.lines) if "Cancel the task" in line)
+        await room.press(*"retry")
+        await room.sees("not now: it does not answer the selected row")
+        await room.press("escape", "question_mark", *"allow the call that waits", "enter")
+        await room.until(lambda: desk.answer(first))
+        assert desk.answer(first).allowed
+        await room.until(lambda: room.app.room.band.rows.selected.target == second.id)
+        await room.press("colon", *"deny", "enter")
+        await room.sees("Deny builder's call")
+        assert desk.answer(second) is None

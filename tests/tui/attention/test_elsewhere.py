@@ -36,11 +36,11 @@ async def test_an_answer_from_elsewhere_shows_at_once_and_ends_the_offers(desk: 
         await room.press("n", "enter")
         await room.sees("Approval request: 1 of 1", "y allow")
         by_bob(desk, "approval.deny", request, reason="not on a Friday")
-        await room.sees("Answered", "refused by bob", "not on a Friday")
+        await room.sees("Answered", "denied by bob", "not on a Friday")
         assert "y allow" not in room.text
         assert "auto-denied" not in room.text
         await room.press("y")
-        await room.sees("Already answered: refused by bob")
+        await room.sees("Already answered: denied by bob")
         assert desk.answer(request).by == "bob"
         perform(desk.store, named("undo", {}), by="bob", now=desk.clock.wall)
         await room.sees("Approval request: 1 of 1", "y allow", "auto-denied")

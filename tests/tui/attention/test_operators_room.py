@@ -101,7 +101,7 @@ async def test_an_answer_that_comes_too_late_says_who_answered_and_what(driven: 
         room.app._bridge._stop.set()  # no news comes here any more
         driven.do("approval.deny", "bo", approval_ids=[asked.id], reason="not on a Friday")
         await room.press("y")
-        await room.sees("refused by bo", "not on a Friday")
+        await room.sees("denied by bo", "not on a Friday")
         answer = approvals.decision(driven.layout, asked.id)
         assert answer is not None and answer.by == "bo"
 

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 from textual.strip import Strip
 
+from lumen_tui.model.approvals import ASK
 from lumen_tui.model.decay import DecayForecast
 from lumen_tui.model.records import Signal, SignalRow
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.tasks import Usage
+from lumen_tui.model.tasks import Status, TaskEvent, Usage
 from lumen_tui.model.times import DAY, HOUR, iso
 from lumen_tui.tui.kit.lines import changed_span
 from lumen_tui.tui.panes.sorting import MOST, Sorting, SortOrder
@@ -39,6 +40,39 @@ async def test_zoomed_workers_have_headings_columns_and_a_detail(
         assert "─ tsk-7f2k0000 ─" in room.text
         await room.press("z")
         assert "objective" not in room.text
+
+
+async def test_a_task_at_work_says_what_it_used_so_far(open_room: Any, busy_snapshot: Snapshot) -> None:
+    progress = {"progress": {"steps": 3, "most_steps": 40, "tokens": 5_856, "usd": 0.04}}
+    used = TaskEvent(at=iso(NOW - 5), kind="usage", text="5,856 tokens, $0.0400 so far", data=progress)
+    running = next(each for each in busy_snapshot.tasks if each.status is Status.RUNNING)
+    tasks = tuple(
+        msgspec.structs.replace(each, tail=(used,)) if each is running else each for each in busy_snapshot.tasks
+    )
+    async with open_room(msgspec.structs.replace(busy_snapshot, tasks=tasks), size=(200, 50)) as room:
+        await room.press("3", "z")
+        row = next(line for line in room.lines if running.spec.objective in line)
+        assert "5.9 k" in row and "$0.04" in row
+        await room.press("o", "o", "g")
+        await room.until(lambda: "by tokens" in room.text)
+        assert any("tokens" in line and "5,856" in line for line in room.lines), "it used most, and stands first"
+
+
+@pytest.mark.parametrize(("tool", "word"), [("shell", "approval"), (ASK, "question")])
+@pytest.mark.parametrize("status", [Status.WAITING, Status.ASKING])
+async def test_a_task_that_waits_for_a_person_says_for_what(
+    open_room: Any, busy_snapshot: Snapshot, tool: str, word: str, status: Status
+) -> None:
+    asked = TaskEvent(at=iso(NOW - 5), kind="waiting", text="waits for a person", tool=tool)
+    first, *others = busy_snapshot.tasks
+    waiting = msgspec.structs.replace(first, status=status, tail=(asked,))
+    snapshot = msgspec.structs.replace(busy_snapshot, tasks=(waiting, *others))
+    async with open_room(snapshot) as room:
+        row = next(line for line in room.lines if first.spec.objective in line)
+        assert f"{word}  1:12" in row
+    async with open_room(snapshot, accessible=True) as room:
+        row = next(line for line in room.lines if first.spec.objective in line)
+        assert row.split()[0].lstrip(">") in (word, "") and {"question", "approval"} & set(row.split()) == {word}
 
 
 @pytest.mark.parametrize(
