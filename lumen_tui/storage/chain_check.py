@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.seals import Seal, SealedState, SealKind
+from lumen_tui.model.seals import Seal, SealedState, SealHead, SealKind
 from lumen_tui.storage import files, noted_heads, seals
 from lumen_tui.storage.layout import Layout
 from lumen_tui.storage.seals import EARLIER, SealFault
@@ -24,18 +23,20 @@ class ChainReport(msgspec.Struct, frozen=True):
     unsound: tuple[Seal, ...] = ()  # contents that nobody had sealed, found or replaced, and not accepted
     accepted: tuple[Seal, ...] = ()
     hashes: frozenset[str] = frozenset()  # of all seals that are there
+    lost: tuple[SealHead, ...] = ()  # heads that an engine noted, and that are not there
 
 
 def look_through(root: Path, *, journals: bool = True) -> ChainReport:
     """Look through the chain and, for its `journals`, at every byte that it seals. Raise StoreError, OSError."""
-    walk = _ChainWalk()
-    for line in seals.lines(root):
-        walk.add(line)
+    walk, search = _ChainWalk(), noted_heads.HeadSearch(noted_heads.noted(Layout(root)))
+    for line, seal in seals.lines_and_seals(root):
+        walk.add(line, seal)
+        search.add(line, seal)
     earlier = {seals.sha256(line) for line in seals.lines(root, EARLIER)}
     if walk.begins_behind in earlier:
         walk.hashes |= earlier
     found = seals.faults_of(root, walk.state.journals) if journals else []
-    lost = noted_heads.lost(root, noted_heads.noted(Layout(root)))
+    lost = search.lost(root)
     return ChainReport(
         walk.number,
         walk.before,
@@ -44,6 +45,7 @@ def look_through(root: Path, *, journals: bool = True) -> ChainReport:
         tuple(walk.state.unsound),
         tuple(walk.accepted),
         frozenset(walk.hashes),
+        tuple(lost),
     )
 
 
@@ -59,13 +61,11 @@ class _ChainWalk:
         self.begins_behind = ""  # the hash of the last line of the page before
         self._lines = 0
 
-    def add(self, line: bytes) -> None:
+    def add(self, line: bytes, seal: Seal | None) -> None:
         """Take in the next line. One that a kill tore is no seal, and the next has its hash all the same."""
         self._lines += 1
-        try:
-            self._add(seals.decode(line))
-        except UNDECODABLE:
-            pass
+        if seal is not None:
+            self._add(seal)
         self.before = seals.sha256(line)
         self.hashes.add(self.before)
 
@@ -86,14 +86,14 @@ class _ChainWalk:
 
 def accept(root: Path, at: str, why: str) -> tuple[SealFault, ...]:
     """Seal everything as it is now, on the operator's word; return what was not as it had been sealed. StoreError."""
-    faults = look_through(root).faults
-    lost = tuple(one.head for one in noted_heads.lost(root, noted_heads.noted(Layout(root))))
-    for fault in faults:
+    report = look_through(root)
+    for fault in report.faults:
         if fault.journal != seals.NAME:
             draft = Seal(0, at, "", SealKind.CHANGED, journal=fault.journal, why=str(fault))
             seals.append(root, seals.whole(os.path.join(root, fault.journal), draft))
-    seals.append(root, lambda _: [Seal(0, at, "", SealKind.ACCEPTED, why=why, instead=lost)])
-    return faults
+    heads = tuple(one.head for one in report.lost)
+    seals.append(root, lambda _: [Seal(0, at, "", SealKind.ACCEPTED, why=why, instead=heads)])
+    return report.faults
 
 
 def note_restore(root: files.StrPath, at: str, head: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from lumen_tui.model.decoding import UNDECODABLE
-from lumen_tui.model.seals import SealHead, SealKind
+from lumen_tui.model.seals import Seal, SealHead, SealKind
 from lumen_tui.model.text import one_line
 from lumen_tui.storage import backwards, files, seals
 from lumen_tui.storage.layout import Layout
@@ -54,32 +54,36 @@ def _of_the_last_start(layout: Layout) -> Iterator[SealHead]:
                 return
 
 
-def lost(root: files.StrPath, heads: Iterable[SealHead]) -> list[SealHead]:
-    """Return those of the heads that the chain does not have, though it goes back as far. Raise StoreError."""
-    left = {one.head: one for one in heads}
-    if not left:
-        return []
-    first, behind = _look_for(left, root, NAME)
-    if left and behind and seals.head(root, EARLIER).head == behind:
-        first, _ = _look_for(left, root, EARLIER)
-    return [one for one in left.values() if one.seals >= first]
+class HeadSearch:
+    """Looks for heads in the lines of the chain, which are passed in order by whoever reads them."""
 
+    def __init__(self, heads: Iterable[SealHead]) -> None:
+        self._left = {one.head: one for one in heads}
+        self._first: Seal | None = None
 
-def _look_for(left: dict[str, SealHead], root: files.StrPath, page: str) -> tuple[int, str]:
-    """Take off what a page has; return the number of its first seal, and the hash of the line that it goes on from."""
-    first = None
-    for line in seals.lines(root, page):
-        left.pop(seals.sha256(line), None)
-        try:
-            seal = seals.decode(line)
-        except UNDECODABLE:
-            continue
-        first = first or seal
+    def add(self, line: bytes, seal: Seal | None) -> None:
+        """Take in the next line and its seal; None for a line that is none."""
+        if self._left:
+            self._left.pop(seals.sha256(line), None)
+        if seal is None:
+            return
+        self._first = self._first or seal
         for head in seal.instead:
-            left.pop(head, None)
-    if first is None:
-        return 0, ""
-    return first.number, first.previous if first.kind is SealKind.CARRIED else ""
+            self._left.pop(head, None)
+
+    def lost(self, root: files.StrPath) -> list[SealHead]:
+        """Return those that the chain does not have, though it goes back as far. Raise StoreError.
+
+        Where its newest page does not have them the one before it is read, if the newest goes on from that.
+        """
+        first = self._first
+        behind = first.previous if first and first.kind is SealKind.CARRIED else ""
+        if self._left and behind and seals.head(root, EARLIER).head == behind:
+            before = HeadSearch(self._left.values())
+            for line, seal in seals.lines_and_seals(root, EARLIER):
+                before.add(line, seal)
+            self._left, first = before._left, before._first
+        return [one for one in self._left.values() if one.seals >= (first.number if first else 0)]
 
 
 def fault_of(heads: list[SealHead]) -> SealFault:

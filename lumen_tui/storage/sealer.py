@@ -86,8 +86,9 @@ class Sealer:
             size = 0
         if size == self._read:
             return []
-        self._state, self._read = seals.read_chain(self._root), size
-        lost = noted_heads.lost(self._root, self._noted)
+        search = noted_heads.HeadSearch(self._noted)
+        self._state, self._read = seals.read_chain(self._root, search.add), size
+        lost = search.lost(self._root)
         if lost:
             heads, why = tuple(one.head for one in lost), str(noted_heads.fault_of(lost))
             self._append(lambda _: [Seal(0, at, "", SealKind.CHANGED, journal=seals.NAME, why=why, instead=heads)])

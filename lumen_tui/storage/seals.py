@@ -121,16 +121,24 @@ def lines(root: files.StrPath, name: str = NAME) -> Iterator[bytes]:
             yield line.removesuffix(b"\n")
 
 
-def _decoded(root: files.StrPath) -> Iterator[Seal]:
-    for line in lines(root):
-        with contextlib.suppress(*UNDECODABLE):
-            yield decode(line)
+def lines_and_seals(root: files.StrPath, name: str = NAME) -> Iterator[tuple[bytes, Seal | None]]:
+    """Yield each line of the chain, or of the page before it, with its seal; None where a kill tore the line."""
+    for line in lines(root, name):
+        try:
+            seal = decode(line)
+        except UNDECODABLE:
+            seal = None
+        yield line, seal
 
 
-def read_chain(root: files.StrPath) -> SealedState:
-    """Return what the chain says, without a look at the journals."""
+def read_chain(root: files.StrPath, see: Callable[[bytes, Seal | None], None] | None = None) -> SealedState:
+    """Return what the chain says, without a look at the journals; `see` is called with each line and its seal."""
     state = SealedState()
-    state.add_all(_decoded(root))
+    for line, seal in lines_and_seals(root):
+        if see is not None:
+            see(line, seal)
+        if seal is not None:
+            state.add(seal)
     return state
 
 
@@ -303,7 +311,9 @@ class OpenJournal:
 
 def compare(root: files.StrPath, journals: Mapping[str, OpenJournal]) -> None:
     """Hold each part of the chain against the journal that it is of. None is kept: a page has thousands."""
-    for seal in _decoded(root):
+    for _, seal in lines_and_seals(root):
+        if seal is None:
+            continue
         for part in seal.parts:
             if part.journal in journals:
                 journals[part.journal].compare(part, seal.at)

@@ -257,6 +257,22 @@ def test_what_the_operator_accepts_is_sealed_as_it_is_and_stays_told(layout: Lay
     assert faults(layout) != []
 
 
+def test_the_chain_is_read_no_second_time_for_the_heads_that_an_engine_noted(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealing = Sealer(layout)
+    grow(layout, sealing, range(20, 22))
+    note(layout)
+    reads: list[str] = []
+    real = seals.lines
+    monkeypatch.setattr(seals, "lines", lambda root, name=seals.NAME: reads.append(name) or real(root, name))
+    chain_check.accept(layout.root, AT, "by ana")
+    assert reads.count(seals.NAME) == 2  # for what it says, and beside the journals
+    reads.clear()
+    assert sealing.seal(NOW + 30) == []
+    assert reads == [seals.NAME]
+
+
 def _compact(layout: Layout) -> None:
     rewriting.lines(layout.signals, lambda lines: [line for line in lines if b"-3-" not in line])
 
