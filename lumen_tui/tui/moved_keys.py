@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 
+from textual.keys import KEY_TO_UNICODE_NAME, Keys
+
+from lumen_tui.model.text import one_line
 from lumen_tui.tui.commands import BY_ACTION, shown_key
-from lumen_tui.tui.key_names import RENAMED, key_names, operators_key
+from lumen_tui.tui.key_names import RENAMED, key_names, operators_key, plain_key
+from lumen_tui.tui.room_command import EVERYWHERE, ROWS, RoomCommand
+from lumen_tui.tui.room_commands import COMMANDS
+
+_HELD = ("ctrl", "shift", "alt", "super", "hyper", "meta")
+_KEY_NAMES = {key.value for key in Keys}
 
 # By scope: keys of earlier versions that do nothing there any more, with the commands that they carried out.
 MOVED: Mapping[str, Mapping[str, str]] = {
@@ -36,8 +45,12 @@ def keymap(keys: Mapping[str, str]) -> dict[str, str]:
     return {action: operators_key(action, keys) for action in named if action in BY_ACTION}
 
 
-def slip_in(keys: Iterable[str]) -> str:
-    """Return what is wrong with the names in [keys], with the nearest that are right; empty where nothing is."""
+def slip_in(keys: Mapping[str, str]) -> str:
+    """Return what is wrong with [keys], with what would be right; empty where nothing is."""
+    return _unknown(keys) or _unsent(keys) or _taken(keys)
+
+
+def _unknown(keys: Iterable[str]) -> str:
     wrong = [name for name in keys if RENAMED.get(name, name) not in BY_ACTION]
     if not wrong:
         return ""
@@ -45,6 +58,44 @@ def slip_in(keys: Iterable[str]) -> str:
 
     near = dict.fromkeys(name for unknown in wrong for name in difflib.get_close_matches(unknown, BY_ACTION, 2, 0.5))
     return f"[keys] has no command {', '.join(wrong)}" + (f"; near it: {', '.join(near)}" if near else "")
+
+
+def _unsent(keys: Mapping[str, str]) -> str:
+    for action in keys:
+        wrong = next((key for key in operators_key(action, keys).split(",") if not _is_key(key)), "")
+        if wrong:
+            return f"[keys] {action}: {one_line(wrong, 20)!r} is no key of a terminal"
+    return ""
+
+
+def _is_key(name: str) -> bool:
+    """Return whether a terminal can send a key that Textual calls so."""
+    *held, key = name.split("+") if name != "+" else [name]
+    known = len(key) == 1 or key in _KEY_NAMES or plain_key(key) != key or _character_named(key)
+    return known and all(each in _HELD for each in held)
+
+
+def _character_named(name: str) -> bool:
+    try:
+        return bool(unicodedata.lookup(KEY_TO_UNICODE_NAME.get(name, name.replace("_", " "))))
+    except KeyError:
+        return False
+
+
+def _taken(keys: Mapping[str, str]) -> str:
+    """Return which command of the room has a key that another one of the same place has as well."""
+    for own in (command for command in COMMANDS if operators_key(command.action, keys)):
+        for other in COMMANDS:
+            meet = own.scope == other.scope or {own.scope, other.scope} & {EVERYWHERE, ROWS}
+            both = {*_keys_of(own, keys)} & {*_keys_of(other, keys)} if meet and own is not other else set()
+            if both:
+                return f"[keys] {own.action}: {plain_key(min(both))} is {other.action} already; move that one, too"
+    return ""
+
+
+def _keys_of(command: RoomCommand, keys: Mapping[str, str]) -> Iterable[str]:
+    own = operators_key(command.action, keys)
+    return own.split(",") if own else command.keys
 
 
 def moved_to(key: str, scopes: Iterable[str], keys: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from lumen_rows import each_row
 
 from lumen_tui.tui.commands import in_scope, shown_key
@@ -47,3 +48,24 @@ def test_the_operators_keys_replace_the_built_in_ones() -> None:
     promote = next(command for command in COMMANDS if command.action == "promote")
     assert shown_key(promote, keys) == "f5"
     assert shown_key(promote, {}) == "p"
+
+
+@pytest.mark.parametrize(
+    ("keys", "slip"),
+    [
+        ({"help": "zz+q+"}, "[keys] help: 'zz+q+' is no key of a terminal"),
+        ({"help": "ctrl+y, shft+k"}, "[keys] help: 'shft+k' is no key of a terminal"),
+        ({"retry_task": "j"}, "[keys] retry_task: j is down already; move that one, too"),
+        ({"zoom": "?"}, "[keys] zoom: ? is help already; move that one, too"),
+        ({"retry_task": "p"}, ""),  # that is promote, in another pane
+        ({"retry_task": "j", "down": "down"}, ""),
+        ({"zoom": "ctrl+alt+z, £, shift+f5, [, +, pageup", "page_up": "alt+u", "half_life_down": "alt+d",
+          "grow": "alt+g"}, ""),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_none_or_has_a_meaning_already_is_told(keys: dict[str, str], slip: str) -> None:
+    assert slip_in(keys).startswith(slip) if slip else slip_in(keys) == ""
+
+
+def test_the_rooms_own_keys_have_no_slip() -> None:
+    assert slip_in({command.action: ",".join(command.keys) for command in COMMANDS}) == ""

@@ -179,7 +179,7 @@ def test_every_command_of_a_screen_says_what_it_does() -> None:
     assert all(command.label and command.help.endswith(".") for command in SCREEN_COMMANDS)
     own = [command.action for command in SCREEN_COMMANDS if command.action.partition("_")[0] == command.scope]
     assert len(own) == len(set(own))
-    assert slip_in(command.action for command in SCREEN_COMMANDS) == ""
+    assert slip_in({command.action: ",".join(command.keys) for command in SCREEN_COMMANDS}) == ""
 
 
 def test_each_key_means_one_thing_wherever_it_works() -> None:
