@@ -47,7 +47,7 @@ def test_a_call_is_answered_once_and_not_after_it_changed(way: Way) -> None:
 
     second = folder.question(commands[1])
     way.wait(second)
-    assert marks[0].exists()
+    until(marks[0].exists, folder.events)
     other: dict[str, object] = {**second.arguments, "command": "rm -rf /home"}
     changed = msgspec.structs.replace(second, arguments=other, hash=call_hash(second.tool, other))
     files.replace(folder.layout.approval(second.id), msgspec.json.encode(changed))
