@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
 from itertools import takewhile
@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from lumen_tui.model import attention, budget, times
 from lumen_tui.model.approvals import Approval
 from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
-from lumen_tui.model.liveness import ASKS, WAIT
+from lumen_tui.model.liveness import ASKS, WAIT, wait_until
 from lumen_tui.model.loop import Artifact, LoopState, Packet
+from lumen_tui.model.roles import Role
 from lumen_tui.model.snapshot import Attention, Need, Revisions, Snapshot, WakeState
 from lumen_tui.model.tasks import Exit, Run, Status, TaskEvent, TaskView
 from lumen_tui.model.text import safe
@@ -43,6 +44,7 @@ from lumen_tui.store.settings.config import load_config, setting_files
 from lumen_tui.store.settings.roles import list_roles, role_files
 from lumen_tui.store.signals.signal_history import SignalHistory, SignalsThen
 from lumen_tui.store.tasks.task_records import (
+    TAIL_EVENTS,
     DamagedTask,
     TaskFiles,
     archive_months,
@@ -71,7 +73,10 @@ _NOTED = frozenset(
         *(Need.P0_DISCOVERY, Need.LOOP, Need.PROBLEM),
     )
 )
-_RANK = {Status.WAITING: 0, Status.AWAITING: 1, Status.RUNNING: 1, Status.QUEUED: 2, Status.LOST: 3, Status.FAILED: 3}
+_RANK = {
+    Status.WAITING: 0, Status.AWAITING: 1, Status.RUNNING: 1, Status.STALLED: 1, Status.QUEUED: 2, Status.LOST: 3,
+    Status.FAILED: 3,
+}  # fmt: skip
 
 
 class BlackBox:
@@ -119,7 +124,7 @@ class BlackBox:
         self._config.refresh()
         self._roles.refresh()
         config, (roles, retired, _) = self._config.value, self._roles.value
-        rule, tasks = config.memory.decay.rule, _tasks(layout, moment)
+        rule, tasks = config.memory.decay.rule, _tasks(layout, moment, roles)
         asked = _asked(layout, moment, {view.id for view in tasks if not view.finished})
         book, engine = self._ledger.book_at(moment, now), self._engine.at(moment, packets)
         killed, paused = self._holds.killed(moment), self._holds.paused(moment)
@@ -368,9 +373,10 @@ def _asked(layout: Layout, moment: float, unended: set[str]) -> list[Approval]:
 # Tasks, from what their folders say with a date.
 
 
-def _tasks(layout: Layout, moment: float) -> tuple[TaskView, ...]:
+def _tasks(layout: Layout, moment: float, roles: Sequence[Role]) -> tuple[TaskView, ...]:
     """Return the tasks of a moment: what had not ended in full, of what had the newest."""
-    views = [view for folder in _folders(layout, moment) if (view := _task_at(folder, moment))]
+    stall = {role.name: role.limits.stall_seconds for role in roles}
+    views = [view for folder in _folders(layout, moment) if (view := _task_at(folder, moment, stall))]
     open_ones = [view for view in views if not view.finished]
     ended = sorted((view for view in views if view.finished), key=lambda view: -view.finished)[:_ENDED]
     open_ones.sort(key=lambda view: (_RANK.get(view.status, 4), view.spec.priority, view.started))
@@ -394,7 +400,7 @@ def _folders(layout: Layout, moment: float) -> Iterator[Path]:
             return
 
 
-def _task_at(folder: Path, moment: float) -> TaskView | None:
+def _task_at(folder: Path, moment: float, stall_after: Mapping[str, float]) -> TaskView | None:
     try:
         task = TaskFiles(folder, read_spec(folder))
     except (DamagedTask, files.StoreError, OSError):
@@ -406,10 +412,17 @@ def _task_at(folder: Path, moment: float) -> TaskView | None:
     task.run = _run_at(folder, moment)
     recorded = () if task.exit is not None else tail_events(folder, _EVENTS, _EVENT_BYTES)
     events = [each for each in recorded if times.epoch(each.at) <= moment]
-    task.tail = tuple(events[-1:])
+    task.tail = tuple(events[-TAIL_EVENTS:])
     task.last_event = times.epoch(events[-1].at) if events else 0.0
-    status = Status(task.exit.status) if task.exit is not None else _alive_status(task.run, task.tail)
-    return make_view(task, status, reason=safe(task.tail[-1].text) if task.tail else "")
+    if task.exit is not None:
+        return make_view(task, Status(task.exit.status))
+    status = _alive_status(task.run, task.tail)
+    last = task.tail[-1] if task.tail else None
+    held = status in (Status.WAITING, Status.AWAITING) or wait_until(last) > moment  # else its last words are no reason
+    silent = moment - max(task.last_event, task.started)
+    if status is Status.RUNNING and not held and 0 < stall_after.get(task.spec.role, 0) < silent:
+        status = Status.STALLED
+    return make_view(task, status, reason=safe(last.text) if last is not None and held else "")
 
 
 def _run_at(folder: Path, moment: float) -> Run | None:

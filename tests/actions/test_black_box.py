@@ -5,19 +5,22 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from lumen_clock import HandClock
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.engine.port import RemotePort
 from lumen_tui.engine.queue_journal import QueueJournal
-from lumen_tui.model import past
+from lumen_tui.model import past, times
 from lumen_tui.model.notify_config import NotifyConfig
 from lumen_tui.model.past import Past
 from lumen_tui.model.records import AuditEntry
 from lumen_tui.model.requests.signals import SendSignal
+from lumen_tui.model.tasks import Run, Status, TaskEvent, TaskView
 from lumen_tui.queries.black_box import BlackBox
 from lumen_tui.queries.snapshot_reader import SnapshotReader
+from lumen_tui.storage import files
 from lumen_tui.storage.files import StoreError
 from lumen_tui.storage.layout import Layout
 from tests.actions.conftest import ActionsFolder
@@ -114,3 +117,21 @@ def test_settings_and_roles_are_read_again_where_they_changed_between_two_looks(
         after = box.at(now, now)
     assert {role.name for role in before.roles} - {role.name for role in after.roles} == {"builder"}
     assert before.config.workers.limit != after.config.workers.limit == 7
+
+
+def test_a_worker_of_then_is_at_work_or_silent_as_it_was(desk: ActionsFolder) -> None:
+    task, began = desk.do("task.new", objective="wait for the deployment", role="builder").target, desk.now
+    folder = Layout(desk.root).task(task)
+    files.replace(folder / "run.json", msgspec.json.encode(Run(attempt=1, started_at=times.iso(began))))
+    said = [(1.0, "started"), (5.0, "call"), (6.0, "result"), (9.0, "text")]
+    events = [TaskEvent(at=times.iso(began + after), kind=kind, text=f"{kind} {after:g}") for after, kind in said]
+    files.replace(folder / "events.jsonl", b"".join(msgspec.json.encode(each) + b"\n" for each in events))
+    with closing(BlackBox(desk.root, "ana")) as box:
+
+        def then(seconds: float) -> TaskView:
+            return next(view for view in box.at(began + seconds, began + 900).tasks if view.id == task)
+
+        working, silent = then(10.0), then(800.0)
+    assert (working.status, working.reason) == (Status.RUNNING, ""), "its last words are no reason to wait"
+    assert [event.text for event in working.tail] == ["started 1", "call 5", "result 6", "text 9"]
+    assert silent.status is Status.STALLED
