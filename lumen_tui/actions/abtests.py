@@ -20,8 +20,6 @@ from lumen_tui.storage.store import Store
 from lumen_tui.store.audit import journal
 from lumen_tui.store.evolution import abtests, champions, suites
 
-KIND = "abtest"  # of a change; its key is the id of the test
-
 
 def split(store: Store, request: SplitTasks, *, by: str, now: float) -> Done:
     """Begin a test, or end the one that goes on. What the gate refuses without a trial gets no task either."""
@@ -72,8 +70,7 @@ def end(store: Store, running: ABTest, reason: str, *, by: str, now: float) -> D
 def _recorded(
     layout: Layout, test: ABTest, summary: str, *, by: str, now: float, challenger: EvolvedVersion | None = None
 ) -> Done:
-    on = {"ended": test.ended, "reason": test.reason}
-    change = Change(KIND, test.id, {"ended": "", "reason": ""} if test.ended else {"ended": "never begun"}, on)
+    change = promotion.test_change(test)
     action = edits.new_action("evolution.split", [change], summary=summary, by=by, now=now, target=test.candidate)
     with journal.carrying_out(layout, action):
         if challenger is not None:
@@ -93,13 +90,22 @@ def test_now(store: Store, change: Change) -> Side | None:
 _UNDONE = "undone"
 
 
+def may_test(store: Store, change: Change) -> None:
+    """For undo: refuse to have a test go on beside another one."""
+    last = abtests.last(store.layout)
+    goes_on = (change.after or {}).get("ended") == ""
+    if goes_on and last is not None and last.id != change.key and not last.ended:
+        raise ActionError(f"{last.candidate} is in an A/B test: `evolve split` without a candidate ends it")
+
+
 def put_test(store: Store, change: Change) -> None:
     """For undo: end a test that was begun, or have one that was ended go on."""
     wanted, now = change.after or {}, times.iso(acting.caller().now)
     with locks.waiting_lock(store.layout.lock(suites.LOCK)):
-        test, last = abtests.find(store.layout, change.key), abtests.last(store.layout)
-        if test is None or last is None or last.id != test.id:
-            raise ActionError("another A/B test was begun since: nothing was done")
+        may_test(store, change)
+        test = abtests.find(store.layout, change.key)
+        if test is None:
+            raise ActionError("the A/B test is no longer there: nothing was done")
         if "reason" in wanted:
             after = msgspec.structs.replace(test, ended=str(wanted["ended"]), reason=str(wanted["reason"]))
         else:

@@ -71,7 +71,7 @@ KINDS: dict[str, _Names] = {
     "case": _Names("evals.case_now", "evals.put_case"),
     "candidate": _Names("promotion.candidate_now", "promotion.put_candidate"),
     "champion": _Names("promotion.champion_now", "promotion.put_champion", "promotion.may_champion"),
-    "abtest": _Names("abtests.test_now", "abtests.put_test"),
+    "abtest": _Names("abtests.test_now", "abtests.put_test", "abtests.may_test"),
     "observation": _Names(
         "evolution.observation_now", "evolution.put_observation", put_all="evolution.put_observations"
     ),

@@ -11,6 +11,7 @@ from lumen_tui.actions.edits import Side
 from lumen_tui.actions.outcome import ActionError, Done
 from lumen_tui.actions.refusal import ambiguous
 from lumen_tui.model import agent, ids, times
+from lumen_tui.model.abtests import ABTest
 from lumen_tui.model.constitution import digest
 from lumen_tui.model.evolution import Trust
 from lumen_tui.model.evolved_edits import KINDS, EditKind, EvolvedEdit, EvolvedVersion, title
@@ -38,7 +39,7 @@ from lumen_tui.store.evolution.champions import DamagedChampion
 from lumen_tui.store.evolution.constitution import read_constitution
 from lumen_tui.store.settings.roles import load_role
 
-KIND, CHAMPION_KIND = "candidate", "champion"  # of changes
+KIND, CHAMPION_KIND, AB_TEST_KIND = "candidate", "champion", "abtest"  # of changes
 OF_ROLE = frozenset(kind for kind, rules in KINDS.items() if rules.of_role)
 _ROOT = "root"
 _ALL_OUT = "`evolve rollback root` takes all edits out"
@@ -247,25 +248,42 @@ def swap(
     now: float,
     reason: str = "",
 ) -> Done:
-    change = Change(CHAMPION_KIND, CHAMPION_KIND, {"version": before}, {"version": after.name})
-    verb = f"evolution.{step}"
-    action = edits.new_action(verb, [change], summary=summary, by=by, now=now, reason=reason, target=candidate)
-    line = Promotion(action.id, times.iso(now), by, step, after.name, before, candidate, reason)
+    at, changes = times.iso(now), [Change(CHAMPION_KIND, CHAMPION_KIND, {"version": before}, {"version": after.name})]
+    ended = _outlived(layout, after.name, at)
+    if ended is not None:  # it stands first, so that undo has the version back in force before the test goes on
+        changes.insert(0, test_change(ended))
+    verb, target = f"evolution.{step}", candidate or CHAMPION_KIND
+    action = edits.new_action(verb, changes, summary=summary, by=by, now=now, reason=reason, target=target)
+    line = Promotion(action.id, at, by, step, after.name, before, candidate, reason)
     with journal.carrying_out(layout, action):
         champions.swap(layout, line, after)
-        _settle(layout, line.at)
-    return Done(summary=summary, target=candidate or CHAMPION_KIND, action_id=action.id)
+        _settle(layout, ended)
+    return Done(summary=summary, target=target, action_id=action.id)
 
 
-def _settle(layout: Layout, at: str) -> None:
+def test_change(test: ABTest) -> Change:
+    """Return the change that a new record of an A/B test makes: it is begun, or ended."""
+    before = {"ended": "", "reason": ""} if test.ended else {"ended": "never begun"}
+    return Change(AB_TEST_KIND, test.id, before, {"ended": test.ended, "reason": test.reason})
+
+
+def _outlived(layout: Layout, version: str, at: str) -> ABTest | None:
+    """Return the end of the A/B test that goes on against another version than this one; None without one."""
+    with contextlib.suppress(StoreError, OSError):
+        test = abtests.last(layout)
+        if test is not None and not test.ended and test.a != version:
+            return msgspec.structs.replace(test, ended=at, reason="another version came into force")
+    return None
+
+
+def _settle(layout: Layout, ended: ABTest | None) -> None:
     """Have what hangs on the pointer follow it: an A/B test against another version ends, files of skills change.
 
     What a kill leaves of that does whoever looks for skills, or for the test.
     """
     with contextlib.suppress(StoreError, OSError):
-        test = abtests.last(layout)
-        if test is not None and not test.ended:
-            abtests.write(layout, msgspec.structs.replace(test, ended=at, reason="another version came into force"))
+        if ended is not None:
+            abtests.write(layout, ended)
         evolved_skills.settle(layout)
 
 
@@ -290,8 +308,9 @@ def put_champion(store: Store, change: Change) -> None:
         before = champion_now(store, change) or {}
         at = times.iso(order.now)
         line = Promotion(ids.new_id("act"), at, order.by, PromotionStep.UNDO, after.name, str(before["version"]))
+        ended = _outlived(layout, after.name, at)
         champions.swap(layout, line, after)
-        _settle(layout, at)
+        _settle(layout, ended)
 
 
 def candidate_now(store: Store, change: Change) -> Side | None:

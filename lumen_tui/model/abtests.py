@@ -19,7 +19,7 @@ USUAL_TASKS = 100
 
 
 class ABTest(Struct, frozen=True, omit_defaults=True):
-    """One line of evals/abtests.jsonl; the last line of an id is the valid one, and the last id the test of now."""
+    """One line of evals/abtests.jsonl; the last line of an id is the valid one, and the last line the test of now."""
 
     id: str
     at: str

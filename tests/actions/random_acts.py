@@ -355,7 +355,9 @@ VERBS: dict[str, Callable[[Stage], Arguments]] = {
     "evolution.withdraw": lambda stage: {"candidate": stage.any("candidate")},
     "evolution.promote": lambda stage: {"candidate": stage.any("candidate")},
     "evolution.take": lambda stage: {"candidate": stage.any("order")},
-    "evolution.split": lambda stage: {"candidate": stage.any("candidate"), "tasks": stage.chance.randrange(10, 50)},
+    "evolution.split": lambda stage: {
+        "candidate": stage.chance.choice(["", stage.any("candidate")]), "tasks": stage.chance.randrange(10, 50),
+    },
     "evolution.rollback": lambda stage: {"version": stage.chance.choice(["", "root"])},
     "evolution.restore": lambda stage: {"version": stage.chance.randrange(1, 5)},
     "constitution.approve": lambda _: {},

@@ -116,9 +116,10 @@ SKILL = EvolvedEdit("builder", EditKind.SKILL, text="How it is released.\nRun ma
 ORDER = EvolvedEdit("", EditKind.ORDER, text="Open discoveries")
 
 
+@pytest.mark.parametrize("back", ["evolution.rollback", "undo"])
 @pytest.mark.parametrize(("edit", "verb"), [(SKILL, "evolution.promote"), (ORDER, "evolution.take")])
 def test_what_hangs_on_the_pointer_follows_it_wherever_it_was_killed(
-    tmp_path: Path, edit: EvolvedEdit, verb: str
+    tmp_path: Path, edit: EvolvedEdit, verb: str, back: str
 ) -> None:
     first = folder_at(tmp_path / "first")
     name = candidate_id(edit)
@@ -142,7 +143,10 @@ def test_what_hangs_on_the_pointer_follows_it_wherever_it_was_killed(
         assert result is not None
         assert bool(result.test.ended) is bool(pointer), call
         if pointer:
-            desk.do("evolution.rollback")
+            desk.do(back)
+            result = ab_result(desk.layout, desk.now)
+            assert result is not None
+            assert back == "evolution.rollback" or not result.test.ended, call
             assert not file.exists()
             assert in_force(desk.layout)[0] == b""
         call += 1

@@ -11,9 +11,9 @@ from lumen_tui.store.evolution import champions
 
 
 def last(layout: Layout) -> ABTest | None:
-    """Return the newest test, which goes on unless it has ended; None where there was none."""
-    tests = {test.id: test for test in Journal(layout.abtests).records(ABTest)} if layout.abtests.exists() else {}
-    return list(tests.values())[-1] if tests else None
+    """Return the test that was begun, ended or resumed last; None where there was none. No other one goes on."""
+    tests = list(Journal(layout.abtests).records(ABTest)) if layout.abtests.exists() else []
+    return tests[-1] if tests else None
 
 
 def find(layout: Layout, name: str) -> ABTest | None:

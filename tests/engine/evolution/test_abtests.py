@@ -141,6 +141,49 @@ def test_another_version_in_force_ends_it_and_undo_goes_both_ways(desk: ActionsF
     assert champions.pointed(desk.layout) == test.b
 
 
+@pytest.mark.parametrize("verb", ["evolution.promote", "evolution.rollback"])
+def test_a_test_that_another_version_ended_goes_on_once_that_is_undone(desk: ActionsFolder, verb: str) -> None:
+    arguments, candidate = {"candidate": NAME}, NAME
+    if verb == "evolution.rollback":
+        desk.do("evolution.promote", **arguments)
+        words = "Say which test you ran."
+        arguments, candidate = {}, desk.do("evolution.propose", role="builder", why="w", text=words).target
+    desk.do("evolution.split", candidate=candidate)
+    test = abtests.last(desk.layout)
+    assert test is not None
+    desk.do(verb, **arguments)
+    ended = abtests.last(desk.layout)
+    assert ended is not None
+    assert ended.reason == "another version came into force"
+    desk.do("undo")
+    assert (abtests.last(desk.layout), champions.pointed(desk.layout)) == (test, test.a)
+    desk.do("redo")
+    assert abtests.last(desk.layout) == ended
+    assert champions.pointed(desk.layout) != test.a
+    desk.do("undo")
+    desk.do("undo")  # of the split: it says nothing of the promotion any more
+    last = abtests.last(desk.layout)
+    assert last is not None
+    assert (last.id, last.reason) == (test.id, "undone")
+
+
+def test_a_test_goes_on_beside_no_other_one(desk: ActionsFolder) -> None:
+    first = begun(desk)
+    promoted = desk.do("evolution.promote", candidate=NAME).action_id
+    other = desk.do("evolution.propose", role="builder", why="w", text="Say which test you ran.").target
+    desk.do("evolution.split", candidate=other)
+    second = abtests.last(desk.layout)
+    with pytest.raises(ActionError, match=f"{other} is in an A/B test"):
+        desk.do("undo", action_id=promoted)
+    assert (abtests.last(desk.layout), champions.pointed(desk.layout)) == (second, first.b)
+    desk.do("undo")  # of the second
+    desk.do("undo", action_id=promoted)
+    assert (abtests.last(desk.layout), champions.pointed(desk.layout)) == (first, first.a)
+    desk.do("redo")
+    desk.do("redo")
+    assert abtests.last(desk.layout) == second
+
+
 def test_a_kill_between_the_pointer_and_its_end_ends_it_all_the_same(desk: ActionsFolder) -> None:
     test = begun(desk)
     desk.do("evolution.promote", candidate=NAME)
