@@ -60,6 +60,9 @@ sonnet = "script-medium"
 opus = "script-large"
 routine = {{ main = "" }}
 
+[budget]
+day_tokens = 20_000_000  # the survey alone uses half of it, in twenty minutes
+
 [approvals]
 ask = ["custom:high", "shell:any"]
 

@@ -34,7 +34,7 @@ _PIECE = 12  # characters of one part of a streamed text
 _BETWEEN = 0.08  # seconds between two parts
 _THINKING = 2.5  # seconds until an answer begins
 _WAIT = 600.0  # seconds of one wait, the most that a command may take
-_SURVEYED = 400  # steps of the survey
+SURVEYED = 400  # steps of the survey
 _NO_SCENE = (
     "This is a demo: the model behind it is a script that knows a few scenes. With ANTHROPIC_API_KEY set, and "
     "`make run`, a model answers here."
@@ -102,7 +102,7 @@ def _text(content: object) -> str:
 def _survey(calls: int, _answer: str, _project: str) -> ScriptedAnswer:
     place = _PLACES[calls % len(_PLACES)]
     remark = _REMARKS[calls // 2 % len(_REMARKS)]
-    if calls >= _SURVEYED:
+    if calls >= SURVEYED:
         return _result("Nothing changed that matters: the new entries belong to packages.")
     if calls % 17 == 16:
         title = f"{place} holds files that no package owns (part {calls // 17 + 1} of the survey)"

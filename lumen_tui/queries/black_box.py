@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
 from itertools import takewhile
@@ -176,11 +176,23 @@ class BlackBox:
         for transition in self._queue.value:
             if transition.moment <= shown.taken:
                 history.take(transition)
-        noted = (item.transitions[0] for item in history.open.values())
-        needs = (*_needs(shown, asked, lists), *(_noted(first) for first in noted if first.need in _NOTED))
+        noted = [_noted(item.transitions[0]) for item in history.open.values() if item.transitions[0].need in _NOTED]
+        shown = _with_stalled(shown, {need.target for need in noted if need.need is Need.STALLED})
+        recorded = _needs(shown, asked, lists)
+        known = {need.key for need in recorded}
+        needs = (*recorded, *(need for need in noted if need.key not in known))
         day = budget.day_of(shown.taken, shown.config.budget.day_starts)
         queue = attention.sift(attention.in_order(needs), lists.dismissed, day, shown.taken)
         return replace(shown, attention=queue.shown, snoozed=queue.put_off)
+
+
+def _with_stalled(shown: Snapshot, noted: Collection[str]) -> Snapshot:
+    """Let the tasks stall of which the queue's journal says it: a process that was stopped was not silent yet."""
+    stalled = [view.status is Status.RUNNING and view.id in noted for view in shown.tasks]
+    tasks = (
+        replace(view, status=Status.STALLED) if so else view for view, so in zip(shown.tasks, stalled, strict=True)
+    )
+    return replace(shown, tasks=tuple(tasks)) if any(stalled) else shown
 
 
 class _Lists(NamedTuple):

@@ -18,6 +18,7 @@ from lumen_tui.model.past import Past
 from lumen_tui.model.records import AuditEntry
 from lumen_tui.model.requests.signals import SendSignal
 from lumen_tui.model.tasks import Run, Status, TaskEvent, TaskView
+from lumen_tui.model.transitions import Transition, TransitionKind
 from lumen_tui.queries.black_box import BlackBox
 from lumen_tui.queries.snapshot_reader import SnapshotReader
 from lumen_tui.storage import files
@@ -126,12 +127,18 @@ def test_a_worker_of_then_is_at_work_or_silent_as_it_was(desk: ActionsFolder) ->
     said = [(1.0, "started"), (5.0, "call"), (6.0, "result"), (9.0, "text")]
     events = [TaskEvent(at=times.iso(began + after), kind=kind, text=f"{kind} {after:g}") for after, kind in said]
     files.replace(folder / "events.jsonl", b"".join(msgspec.json.encode(each) + b"\n" for each in events))
+    noted = Transition("atn-one", times.iso(began + 20), TransitionKind.APPEARED, "atn-one", "stalled", task, "stopped")
+    files.append(Layout(desk.root).transitions, msgspec.json.encode(noted) + b"\n")
     with closing(BlackBox(desk.root, "ana")) as box:
 
         def then(seconds: float) -> TaskView:
-            return next(view for view in box.at(began + seconds, began + 900).tasks if view.id == task)
+            room = box.at(began + seconds, began + 900)
+            view = next(view for view in room.tasks if view.id == task)
+            needs = [need.key for need in room.attention]
+            assert needs == ([f"stalled:{task}"] if view.status is Status.STALLED else [])
+            return view
 
-        working, silent = then(10.0), then(800.0)
+        working, stopped, silent = then(10.0), then(30.0), then(800.0)
     assert (working.status, working.reason) == (Status.RUNNING, ""), "its last words are no reason to wait"
     assert [event.text for event in working.tail] == ["started 1", "call 5", "result 6", "text 9"]
-    assert silent.status is Status.STALLED
+    assert stopped.status is silent.status is Status.STALLED

@@ -144,6 +144,8 @@ def test_workers_are_at_work_on_what_was_recorded(opened: Opened) -> None:
     assert "is stopped" in opened.task(scripted_model.WATCH).reason, "a word of it would make it run again"
     heard = opened.task(scripted_model.SURVEY).last_event
     until(lambda: opened.task(scripted_model.SURVEY).last_event > heard)
+    at_most = scripted_model.SURVEYED * 33_000  # tokens: what a prompt may grow to, and its answer
+    assert opened.port.snapshot().config.budget.day_tokens > at_most, "it stands still while somebody looks"
     question = opened.port.snapshot().questions[0]
     opened.port.submit(AnswerQuestion(question_id=question.id, answer="Postgres"))
     until(lambda: opened.task(scripted_model.ASK).status is Status.DONE, lambda: opened.port.snapshot().tasks)

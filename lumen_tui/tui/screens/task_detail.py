@@ -246,10 +246,10 @@ class TaskDetailScreen(DetailScreen[None]):
 
     def _tick(self) -> None:
         """Move the running time on, by the clock of the room."""
-        if self._detail is not None and self._detail.view.status.alive:
+        if self._detail is not None and _goes_on(self._detail):
             self._ask_clock()
             self._show_facts(self._detail)
-            self._transcript.count_to(self._now, running=True)
+            self._transcript.count_to(self._now, going_on=True)
 
     def _ask_clock(self) -> None:
         if (host := host_of(self.app)) is not None:
@@ -268,7 +268,7 @@ class TaskDetailScreen(DetailScreen[None]):
         before, self._detail = self._detail, detail
         self._show_facts(detail)
         self._transcript.show(detail.events, omitted=bool(detail.more_events))
-        self._transcript.count_to(self._now, running=detail.view.status.alive)
+        self._transcript.count_to(self._now, going_on=_goes_on(detail))
         self.query_one(KeysLine).show(self.keys())
         self.set_class(bool(detail.result), "-told")
         if before is None or (before.result, before.view.status) != (detail.result, detail.view.status):
@@ -377,6 +377,11 @@ class TaskDetailScreen(DetailScreen[None]):
             self.say(str(error), True)
             return
         self.say("The result stays as the worker wrote it." if changed else "")
+
+
+def _goes_on(detail: TaskDetail) -> bool:
+    """Return whether it is at work, or will be again where it is: what has not ended yet did not fail to."""
+    return detail.view.status.alive or detail.view.status.parked
 
 
 def _fit_result(screen: TaskDetailScreen) -> None:

@@ -16,6 +16,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from lumen_tui.model import times
+from lumen_tui.model.liveness import ASKS
 from lumen_tui.model.tasks import Status, TaskEvent, legible
 from lumen_tui.model.text import one_line
 from lumen_tui.tui import words
@@ -233,11 +234,12 @@ class TranscriptView(Vertical):
         self._entries, self._omitted = entries(events), omitted
         self._lay_out()
 
-    def count_to(self, now: float, *, running: bool) -> None:
-        """Count how long the call that has not ended runs, in a task whose worker is `running`."""
+    def count_to(self, now: float, *, going_on: bool) -> None:
+        """Count how long the call that has not ended runs or waits, in a task that is `going_on`."""
         last = self._entries[-1].event if self._entries else None
-        began = times.epoch(last.at) if last and running else 0.0
-        self._rows.running = f"runs for {times.clock(now - began)}" if began and now >= began else ""
+        began = times.epoch(last.at) if last and going_on else 0.0
+        verb = "waits" if last is not None and last.kind == ASKS else "runs"
+        self._rows.running = f"{verb} for {times.clock(now - began)}" if began and now >= began else ""
         self.list.refresh_changed()
 
     def unfold(self) -> None:

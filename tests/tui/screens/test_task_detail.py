@@ -14,7 +14,7 @@ from lumen_tui.model import times
 from lumen_tui.model.acceptance import Acceptance, Verdict
 from lumen_tui.model.requests.tasks import NewTask
 from lumen_tui.model.snapshot import Snapshot
-from lumen_tui.model.tasks import Exit, Run, TaskEvent, Usage
+from lumen_tui.model.tasks import Exit, Parked, Run, TaskEvent, Usage
 from lumen_tui.storage import files
 from lumen_tui.storage.layout import Layout
 from lumen_tui.tui.screens.task_detail import TaskDetailScreen
@@ -230,6 +230,21 @@ async def test_long_words_are_wrapped_and_the_end_is_followed_until_one_looks_el
         assert "the very last" not in app.shown
         await pilot.press("G")
         await until(pilot, lambda: "the very last" in app.shown and "following" in app.shown)
+
+
+async def test_a_call_that_waits_for_a_person_is_not_said_to_have_failed_to_end(room, port):
+    task_id = asked(port)
+    events = [
+        TaskEvent(times.iso(NOW), "call", "git push", "shell"),
+        TaskEvent(times.iso(NOW + 1), "waiting", "waits for a person: git push", "shell"),
+    ]
+    folder = Layout(port.root).task(task_id)
+    put(folder / "run.json", Run(attempt=1, started_at=times.iso(NOW)))
+    put(folder / "parked.json", Parked(1, "apr-one", times.iso(NOW + 1)))
+    files.append(folder / "events.jsonl", b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    async with room(TaskDetailScreen(port, task_id, NOW + 61)) as (app, pilot):
+        await until(pilot, lambda: "waits for 1:00" in app.shown)
+        assert "did not end" not in app.shown
 
 
 async def test_the_transcript_is_narrowed_to_lines_with_a_word(room, port):
