@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -198,7 +198,7 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
             plain.enabled = self.lean
         self.choose_theme(self.room.snapshot.config.room.theme)
         self.refresh_css(animate=False)
-        self.screen.refresh()  # a theme of the terminal's own colours stays the same, and its signs do not
+        self.room.band.tick(self.clock())  # its title has a sign
         self.room.say("slow line: drawing plainly" if slow else "the line is fast again")
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
@@ -350,10 +350,12 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
             name = PLAIN
         if name in self.available_themes:
             self.theme = name
-        self.look = theme.look(self.current_theme, self.lean, self.mono, spoken=self.accessible)
+        before, self.look = self.look, theme.look(self.current_theme, self.lean, self.mono, spoken=self.accessible)
         self.set_class(self.lean, "lean")
         self.set_class(self.accessible, "accessible")
         self.set_class(self.mono, "mono")
+        if self.look != before:
+            _draw_anew(self.screen_stack)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """As Textual has it; of a frame the cells that changed are sent, and a terminal of no size gets nothing."""
@@ -381,6 +383,13 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
             return
         way_out.begin(128 + number)
         self.exit(128 + number, return_code=128 + number)
+
+
+def _draw_anew(screens: Iterable[Screen[Any]]) -> None:
+    """Draw in other colours or signs. Textual draws only what the style sheet changes, and signs are not in it."""
+    for screen in screens:
+        for widget in screen.walk_children(with_self=True):
+            widget.refresh()
 
 
 def _take_settings(app: LumenApp, snapshot: Snapshot) -> None:

@@ -53,18 +53,23 @@ def _shows(app: Any) -> bool:
 
 def _changes(app: Any) -> bool:
     """Return whether a screen is being opened, closed or resized, or waits with its paint for a layout."""
-    return _shows(app) and bool(app._batch_count or app._resize_event or getattr(app.screen, "unpainted", False))
+    if not _shows(app):
+        return False
+    waits = any(getattr(screen, "unpainted", False) for screen in app.screen_stack)
+    return waits or bool(app._batch_count or app._resize_event)
 
 
 def _painted(app: Any) -> bool:
-    """Paint now what is due within a sixtieth of a second; return whether something was."""
+    """Paint now what is due within a sixtieth of a second; return whether something was.
+
+    What changed in a screen behind another one is painted in front, once the one behind has passed it on.
+    """
     if not _shows(app) or app._batch_count:
         return False
-    timer = app.screen._update_timer
-    if not timer._active.is_set():
-        return False
-    app.screen._on_timer_update()
-    return True
+    due = [screen for screen in app.screen_stack if screen._update_timer._active.is_set()]
+    for screen in due:
+        screen._on_timer_update()
+    return bool(due)
 
 
 @contextlib.contextmanager

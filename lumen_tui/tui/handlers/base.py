@@ -70,8 +70,8 @@ class Handler:
         """Carry out one action; the marks it used are dropped once it is done."""
 
         def done(_: object) -> None:
-            if self.scope and self.rows.marks.clear():
-                self.rows.refresh_changed()
+            if self.scope:
+                self.rows.unmark()
 
         self.host.submit(request, done)
 

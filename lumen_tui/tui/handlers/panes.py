@@ -214,10 +214,8 @@ class PanesHandler(Handler):
         rows = self.room.current.rows
         if self.room.band.in_front:
             self.room.go_to(self.room.current)
-        elif rows is not None and rows.marks.clear():
-            rows.set_filter(rows.filter_text)
-            rows.refresh_changed()
-            self.room.current.tick(self.room.current.now)
+        elif rows is not None and rows.unmark():
+            return
         elif rows is not None and rows.filter_text:
             rows.set_filter("")
         elif self.room.zoomed:

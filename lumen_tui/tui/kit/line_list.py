@@ -80,6 +80,13 @@ class LineList(Pointed, PaintedRows[R], can_focus=True):
         """Narrow the list; the empty text shows all rows again."""
         self.sifter.set_text(text)
 
+    def unmark(self) -> bool:
+        """Drop the marks; False where there were none."""
+        had = self.marks.clear()
+        if had:
+            self._moved()
+        return had
+
     @property
     def filter_text(self) -> str:
         """What the list is narrowed by."""

@@ -19,9 +19,10 @@ from textual.widget import Widget
 from lumen_tui.model.snapshot import Need
 from lumen_tui.model.tasks import Status
 from lumen_tui.model.text import safe
+from lumen_tui.tui.host import appearance_of
 from lumen_tui.tui.kit.keys import screen_bindings
 from lumen_tui.tui.room_command import ROWS
-from lumen_tui.tui.theme import Appearance, Shapes
+from lumen_tui.tui.theme import NO_APPEARANCE, Appearance, Shapes
 
 GAP = 2  # blank cells between columns
 _LONGEST = 2000  # characters of a cell that are looked at
@@ -232,6 +233,7 @@ class Lines(Widget):
         super().__init__(id=id, classes=classes)
         self._build = build
         self._strips: list[Strip] | None = None
+        self._look = NO_APPEARANCE  # in which they were built
         self.top = 0
 
     def redraw(self) -> None:
@@ -248,9 +250,11 @@ class Lines(Widget):
                 self.refresh(Region(span[0], y, span[1], 1))
 
     def strips(self) -> list[Strip]:
-        """Return all lines, built where they are not yet."""
-        if self._strips is None:
+        """Return all lines, built where they are not yet, or in another look."""
+        look = appearance_of(self.app)
+        if self._strips is None or look is not self._look:
             width, height = self.size
+            self._look = look
             self._strips = [Strip(line, width) for line in self._build(width, height)] if width > 0 else []
             self.top = max(0, min(self.top, len(self._strips) - height))
         return self._strips

@@ -158,10 +158,13 @@ def paint_once(screen: OneFrame) -> None:
 
 
 def _pass_on(screen: OneFrame) -> None:
-    """What changed behind another screen is painted there; Textual has all of it painted, each time."""
-    dirty = screen._compositor._dirty_regions
+    """What changed behind another screen is painted there, which passes it on where it is not in front itself.
+
+    Textual has it painted in front at once: one between the two has kept a picture of what was behind it before.
+    """
+    dirty, stack = screen._compositor._dirty_regions, screen.app.screen_stack
     if dirty and screen in screen.app._background_screens:
-        screen.app.screen.refresh(*dirty)
+        stack[stack.index(screen) + 1].refresh(*dirty)
     dirty.clear()
     screen._dirty_widgets.clear()
 
@@ -177,6 +180,8 @@ def _held(app: App[Any]) -> ExitStack:
 def _wake(app: App[Any]) -> None:
     """Paint what was held back. A screen that waits for something to be read gets one frame with it, a moment later."""
     screen = app.screen if app.screen_stack else None
+    for behind in app.screen_stack[:-1]:
+        behind.check_idle()  # what changed there meanwhile is still to be passed on
     reads = isinstance(app, TypeAhead) and app.reads
     if isinstance(screen, OneFrame) and screen.is_mounted and not app._batch_count and not reads:
         screen.paint_due()

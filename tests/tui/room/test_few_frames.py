@@ -17,9 +17,13 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from lumen_tui.model.config import RoomConfig
 from lumen_tui.model.records import SignalRow
 from lumen_tui.model.snapshot import Snapshot
+from lumen_tui.model.themes import LIGHT, PLAIN
 from lumen_tui.tui.kit.line_list import LineList
+from lumen_tui.tui.kit.lines import Lines
+from lumen_tui.tui.kit.screen import Dialog
 from lumen_tui.tui.panes.signals import SignalRows
 from lumen_tui.tui.patches import one_frame
 from lumen_tui.tui.patches.changed_lines import bands
@@ -164,6 +168,66 @@ async def test_behind_a_sheet_only_the_top_line_is_painted(open_room: Any, busy_
         assert glass.lines == room.lines
 
 
+@pytest.mark.parametrize("below", ["question_mark", "t"])
+async def test_what_changes_in_the_room_is_seen_through_two_screens(
+    open_room: Any, busy_snapshot: Snapshot, below: str
+) -> None:
+    async with open_room(busy_snapshot) as room:
+        glass = Glass(room.app)
+        await room.press(below)
+        await room.app.push_screen(Dialog("above it"))
+        await room.settle()
+        assert "3 need you" in glass.lines[0]
+        room.port.change(attention=())
+        await room.settle()
+        assert "nothing needs you" in glass.lines[0]
+
+
+async def test_what_changes_in_the_room_while_a_screen_goes_is_seen_through_those_that_stay(
+    open_room: Any, busy_snapshot: Snapshot
+) -> None:
+    async with open_room(busy_snapshot) as room:
+        glass = Glass(room.app)
+        await room.press("question_mark")
+        for name in ("that stays", "that goes"):
+            await room.app.push_screen(Dialog(name))
+        await room.settle()
+        room.app.screen.dismiss()
+        await asyncio.sleep(0)
+        assert room.app._batch_count, "no paint is let through yet"
+        room.app.show(msgspec.structs.replace(busy_snapshot, attention=()))
+        await room.settle()
+        assert "nothing needs you" in glass.lines[0]
+
+
+def drawn(room: Any) -> list[list[Strip]]:
+    """Return the lines around the lists, with their colours."""
+    return [line.strips() for line in room.app.room.query(Lines)]
+
+
+async def test_the_colours_of_another_theme_are_seen_at_once(open_room: Any, busy_snapshot: Snapshot) -> None:
+    config = msgspec.structs.replace(busy_snapshot.config, room=RoomConfig(theme=LIGHT))
+    async with open_room(msgspec.structs.replace(busy_snapshot, config=config)) as room:
+        light = drawn(room)
+    async with open_room(busy_snapshot) as room:
+        room.app.choose_theme(LIGHT)
+        await room.settle()
+        assert drawn(room) == light
+
+
+async def test_the_signs_for_a_slow_line_are_seen_at_once(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(busy_snapshot, lean=True) as room:
+        plain = room.lines
+    async with open_room(busy_snapshot) as room:
+        glass = Glass(room.app)
+        room.app.choose_theme(PLAIN)  # the colours of a slow line, too: the style sheet stays as it is
+        await room.settle()
+        room.app._take_line(slow=True)
+        room.app.room.say("")
+        await room.settle()
+        assert glass.lines == room.lines == plain
+
+
 async def test_a_cursor_that_moves_has_its_own_lines_drawn_and_no_others(
     open_room: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,3 +330,13 @@ async def test_a_key_that_moves_is_painted_at_once_and_what_it_sets_off_in_one_m
         room.app.room.refresh()
         await room.settle()
         assert glass.lines == room.lines != before
+
+
+async def test_the_footer_offers_what_works_once_marks_are_dropped(open_room: Any, busy_snapshot: Snapshot) -> None:
+    async with open_room(busy_snapshot) as room:
+        await room.press("3", "g")
+        before = room.footer
+        await room.press("asterisk")
+        assert room.footer != before
+        await room.press("escape")
+        assert room.footer == before
