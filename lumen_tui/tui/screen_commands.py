@@ -307,7 +307,7 @@ SCREENS: Mapping[str, tuple[RoomCommand, ...]] = {
         _s("triage_title", "e", "edit", "Change the title.", "judge('rename')", writes=True),
         _like("sort"),
         _like("undo"),
-        _s("task_half", "tab shift+tab", "half", "Go to the other half.", "other_half"),
+        _s("task_half", "tab shift+tab", "other pane", "Go to the other pane.", "other_half"),
     ),
     "node": _on(
         "node",

@@ -196,6 +196,11 @@ def test_each_key_means_one_thing_wherever_it_works() -> None:
     assert {key: MEANINGS[key][0] for key in DECIDED} == DECIDED
 
 
+def test_the_key_between_two_panes_of_a_screen_is_called_the_same_on_each() -> None:
+    labels = {command.label for command in SCREEN_COMMANDS if command.action == "task_half"}
+    assert labels == {"other pane"}
+
+
 def test_the_global_keys_work_on_every_sheet(owners: list[type[Any]]) -> None:
     wanted = {"question_mark", "colon", "exclamation_mark", "q", *"123456nu"}
     sheets = [kind for kind in owners if issubclass(kind, DetailScreen)]
