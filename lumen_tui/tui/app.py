@@ -208,7 +208,7 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
         """
         if not priority:
             return await super()._check_bindings(key)
-        if self._verdict_keys.takes(key) or (self._may_come_first(key) and await super()._check_bindings(key, True)):
+        if self._verdict_keys.takes(key) or (_may_come_first(self, key) and await super()._check_bindings(key, True)):
             return True
         focused, screen = self.focused, self.screen
         if focused is None or self.room.handlers.is_own(key) or not moved_by(key, focused):
@@ -217,13 +217,6 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
         if isinstance(screen, one_frame.OneFrame) and not self._waiting:
             screen.paint_now(focused)
         return True
-
-    def _may_come_first(self, key: str) -> bool:
-        """Return whether a key may be bound before the focus. Textual copies each widget's bindings to find out."""
-        if self._keymap:
-            return True
-        nodes: list[DOMNode] = [self.screen, self] if self.focused is None else self.focused.ancestors_with_self
-        return any(binding.priority for node in nodes for binding in node._bindings.key_to_bindings.get(key, ()))
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, and keep the screen for the first paint of the next room."""
@@ -383,6 +376,14 @@ class LumenApp(TypeAhead, one_frame.LateToasts, App[int], inherit_bindings=False
             return
         way_out.begin(128 + number)
         self.exit(128 + number, return_code=128 + number)
+
+
+def _may_come_first(app: LumenApp, key: str) -> bool:
+    """Return whether a key may be bound before the focus. Textual copies each widget's bindings to find out."""
+    if app._keymap:
+        return True
+    nodes: list[DOMNode] = [app.screen, app] if app.focused is None else app.focused.ancestors_with_self
+    return any(binding.priority for node in nodes for binding in node._bindings.key_to_bindings.get(key, ()))
 
 
 def _draw_anew(screens: Iterable[Screen[Any]]) -> None:

@@ -151,11 +151,6 @@ class NeedsBand(Scoped, PaneFrame):
         """Return why a command cannot be carried out now; the empty string where it can."""
         return self._room.refusal if command.writes else ""
 
-    def why_not_here(self, command: RoomCommand) -> str:
-        """Return why a command does nothing for the selected row; the empty string where it does."""
-        answers = {"undo", *(each.action for each in self._of_row())}
-        return self.why_not(command) or ("" if command.action in answers else "it does not answer the selected row")
-
     def carry_out(self, command: RoomCommand) -> None:
         """Do what a key of the band does."""
         self.call_later(self.app.run_action, command.call, self)
@@ -178,15 +173,7 @@ class NeedsBand(Scoped, PaneFrame):
         """Bring ages up to date."""
         self.now = now
         self._list.refresh_changed()
-        self._caption()
-
-    def _caption(self) -> None:
-        count, shapes = len(self._shown), appearance_of(self.app).shapes
-        place = f"{self._list.model.cursor + 1} of {count}" if self.in_front else words.number(count)
-        keys = self.snapshot.config.keys
-        following, every = (shown_key(BY_ACTION[action], keys) for action in ("next_need", "needs"))
-        title = f"{shapes.need} Needs you {shapes.sep} {place}"
-        self.caption(title, f"{following} next {shapes.sep} {every} all")
+        _caption(self)
 
     def step(self, by: int) -> Attention | None:
         """Take the focus, and go to the next or the previous row; return it, None where there is none."""
@@ -199,7 +186,7 @@ class NeedsBand(Scoped, PaneFrame):
         else:
             self._prepare()
             self.screen.set_focus(self._list)
-        self._caption()
+        _caption(self)
         return self._list.selected
 
     def _prepare(self) -> None:
@@ -213,11 +200,6 @@ class NeedsBand(Scoped, PaneFrame):
 
     def offered(self) -> list[RoomCommand]:
         """Return the commands that the footer offers for the selected row."""
-        commands = [*self._of_row(), *(BY_ACTION[action] for action in ("open", "next_need", "needs"))]
-        return [command for command in commands if not self.why_not(command)]
-
-    def _of_row(self) -> list[RoomCommand]:
-        """Return the commands that answer the selected row."""
         row = self._list.selected
         if row is None:
             return []
@@ -225,7 +207,9 @@ class NeedsBand(Scoped, PaneFrame):
         from lumen_tui.tui.screens.need_verbs import offered
 
         host = self.needs_host
-        return [BY_ACTION[action] for action in offered(row, host, self.why_stays)] if host is not None else []
+        actions = offered(row, host, self.why_stays) if host is not None else ()
+        commands = [BY_ACTION[action] for action in (*actions, "open", "next_need", "needs")]
+        return [command for command in commands if not self.why_not(command)]
 
     def action_answer(self, verb: str) -> None:
         """Carry out a verb on the selected row, or say why nothing can be answered from here."""
@@ -262,6 +246,16 @@ class NeedsBand(Scoped, PaneFrame):
     def highlighted(self, event: LineList.Highlighted) -> None:
         """Follow the cursor: what answers the row is in the footer."""
         event.stop()
-        self._caption()
+        _caption(self)
         if self.in_front:
             self._cursor_moved()
+
+
+def _caption(band: NeedsBand) -> None:
+    """Say how many there are, or which one the cursor is on, and with which keys one goes on."""
+    count, shapes = len(band._shown), appearance_of(band.app).shapes
+    place = f"{band._list.model.cursor + 1} of {count}" if band.in_front else words.number(count)
+    keys = band.snapshot.config.keys
+    following, every = (shown_key(BY_ACTION[action], keys) for action in ("next_need", "needs"))
+    title = f"{shapes.need} Needs you {shapes.sep} {place}"
+    band.caption(title, f"{following} next {shapes.sep} {every} all")

@@ -24,7 +24,7 @@ from lumen_tui.tui.handlers.base import Handler
 from lumen_tui.tui.host import Host
 from lumen_tui.tui.kit.keys import commands_in, owner_of, why_not_now
 from lumen_tui.tui.kit.line_list import LineList
-from lumen_tui.tui.panes.base import PanedRoom
+from lumen_tui.tui.panes.base import BandView, PanedRoom
 from lumen_tui.tui.room_command import WORKERS, RoomCommand
 from lumen_tui.tui.room_commands import COMMANDS
 from lumen_tui.tui.screen_commands import SCREENS
@@ -148,6 +148,24 @@ class _Place(NamedTuple):
     carry_out: Callable[[str | None], None]
 
 
+def _why_not_in_band(room: PanedRoom, command: RoomCommand) -> str:
+    """Return why a command does nothing while the band is in front; the empty string where it does."""
+    band = room.band
+    if command not in SCREENS[band.SCOPE]:
+        return room.why_not(command)
+    answers = {"undo", *(offered.action for offered in band.offered())}
+    return band.why_not(command) or ("" if command.action in answers else "it does not answer the selected row")
+
+
+def _chosen_in_band(band: BandView, elsewhere: Callable[[str | None], None], action: str | None) -> None:
+    """Do what a key of the band does, or what one of the room does."""
+    command = next((each for each in SCREENS[band.SCOPE] if each.action == action), None)
+    if command is not None:
+        band.carry_out(command)
+    else:
+        elsewhere(action)
+
+
 class ScreensHandler(Handler):
     """Roles, log, help, palette, the editor, the clipboard."""
 
@@ -200,19 +218,8 @@ class ScreensHandler(Handler):
             return _Place(COMMANDS, self.room.why_not, self.room.current.scope, self._chosen)
         own = SCREENS[band.SCOPE]
         others = [command for command in COMMANDS if command.action not in {each.action for each in own}]
-        return _Place((*own, *others), self._why_not_in_band, band.SCOPE, self._chosen_in_band)
-
-    def _why_not_in_band(self, command: RoomCommand) -> str:
-        band = self.room.band
-        return band.why_not_here(command) if command in SCREENS[band.SCOPE] else self.room.why_not(command)
-
-    def _chosen_in_band(self, action: str | None) -> None:
-        band = self.room.band
-        command = next((each for each in SCREENS[band.SCOPE] if each.action == action), None)
-        if command is not None:
-            band.carry_out(command)
-        else:
-            self._chosen(action)
+        why_not, carry_out = partial(_why_not_in_band, self.room), partial(_chosen_in_band, band, self._chosen)
+        return _Place((*own, *others), why_not, band.SCOPE, carry_out)
 
     def _dialog(self) -> Dialog[Any] | None:
         """Return what is open over the room."""

@@ -266,8 +266,8 @@ class BandView(Protocol):
     def offered(self) -> list[RoomCommand]:
         """Return the commands that the footer offers for the selected row."""
 
-    def why_not_here(self, command: RoomCommand) -> str:
-        """Return why a command does nothing for the selected row; the empty string where it does."""
+    def why_not(self, command: RoomCommand) -> str:
+        """Return why a command cannot be carried out now; the empty string where it can."""
 
     def carry_out(self, command: RoomCommand) -> None:
         """Do what a key of the band does."""
