@@ -330,7 +330,8 @@ async def test_the_help_over_the_band_begins_with_what_answers_its_row_and_carri
         await room.press("escape", "question_mark", *"allow the call that waits", "enter")
         await room.until(lambda: desk.answer(first))
         assert desk.answer(first).allowed
-        await room.until(lambda: room.app.room.band.rows.selected.target == second.id)
+        band = room.app.room.band
+        await room.until(lambda: band.rows.selected.target == second.id and not band.answers._rests)
         await room.press("colon", *"deny", "enter")
         await room.sees("Deny builder's call")
         assert desk.answer(second) is None
