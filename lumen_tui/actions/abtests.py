@@ -29,9 +29,7 @@ def split(store: Store, request: SplitTasks, *, by: str, now: float) -> Done:
             return _end(layout, request.reason, by=by, now=now)
         if not LEAST_TASKS <= request.tasks <= MOST_TASKS:
             raise ActionError(f"--tasks {request.tasks}: a test takes {LEAST_TASKS} to {MOST_TASKS:,}")
-        running = abtests.last(layout)
-        if running is not None and not running.ended:
-            raise ActionError(f"{running.candidate} is in an A/B test: `evolve split` without a candidate ends it")
+        _must_be_alone(layout)
         candidate, champion = promotion.find(layout, request.candidate), promotion.current(layout)
         _must_fit(layout, candidate, champion)
         challenger = champion.with_edit(candidate.edit)
@@ -39,6 +37,13 @@ def split(store: Store, request: SplitTasks, *, by: str, now: float) -> Done:
         test = ABTest(ids.new_id("abt"), at, by, candidate.id, role, champion.name, challenger.name, request.tasks)
         summary = f"every second task of {role} works with: {title(candidate.edit)}"
         return _recorded(layout, test, summary, by=by, now=now, challenger=challenger)
+
+
+def _must_be_alone(layout: Layout, test_id: str = "") -> None:
+    """Refuse a test that is begun, or that one of this id goes on, beside another one."""
+    running = abtests.running(layout)
+    if running is not None and running.id != test_id:
+        raise ActionError(f"{running.candidate} is in an A/B test: `evolve split` without a candidate ends it")
 
 
 def _must_fit(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVersion) -> None:
@@ -51,8 +56,8 @@ def _must_fit(layout: Layout, candidate: EvolutionCandidate, champion: EvolvedVe
 
 
 def _end(layout: Layout, reason: str, *, by: str, now: float) -> Done:
-    running = abtests.last(layout)
-    if running is None or running.ended:
+    running = abtests.running(layout)
+    if running is None:
         raise ActionError("no A/B test goes on: `evolve split CANDIDATE` begins one", missing=True)
     why = one_line(reason, 200) or "by hand"
     test = msgspec.structs.replace(running, ended=times.iso(now), reason=why)
@@ -92,10 +97,8 @@ _UNDONE = "undone"
 
 def may_test(store: Store, change: Change) -> None:
     """For undo: refuse to have a test go on beside another one."""
-    last = abtests.last(store.layout)
-    goes_on = (change.after or {}).get("ended") == ""
-    if goes_on and last is not None and last.id != change.key and not last.ended:
-        raise ActionError(f"{last.candidate} is in an A/B test: `evolve split` without a candidate ends it")
+    if (change.after or {}).get("ended") == "":
+        _must_be_alone(store.layout, change.key)
 
 
 def put_test(store: Store, change: Change) -> None:

@@ -270,8 +270,8 @@ def test_change(test: ABTest) -> Change:
 def _outlived(layout: Layout, version: str, at: str) -> ABTest | None:
     """Return the end of the A/B test that goes on against another version than this one; None without one."""
     with contextlib.suppress(StoreError, OSError):
-        test = abtests.last(layout)
-        if test is not None and not test.ended and test.a != version:
+        test = abtests.running(layout)
+        if test is not None and test.a != version:
             return msgspec.structs.replace(test, ended=at, reason="another version came into force")
     return None
 

@@ -19,7 +19,7 @@ from lumen_tui.model.approvals import Approval
 from lumen_tui.model.decoding import UNDECODABLE, lazy_decoder
 from lumen_tui.model.loop import Artifact, LoopState, Packet
 from lumen_tui.model.snapshot import Attention, Need, Revisions, Snapshot, WakeState
-from lumen_tui.model.tasks import Status
+from lumen_tui.model.tasks import Status, TaskView
 from lumen_tui.model.transitions import QueueHistory, Transition
 from lumen_tui.queries.past_engine import EnginePast, HoldsPast
 from lumen_tui.queries.past_tasks import tasks_at
@@ -168,11 +168,12 @@ class BlackBox:
 
 def _with_stalled(shown: Snapshot, noted: Collection[str]) -> Snapshot:
     """Let the tasks stall of which the queue's journal says it: a process that was stopped was not silent yet."""
-    stalled = [view.status is Status.RUNNING and view.id in noted for view in shown.tasks]
-    tasks = (
-        replace(view, status=Status.STALLED) if so else view for view, so in zip(shown.tasks, stalled, strict=True)
-    )
-    return replace(shown, tasks=tuple(tasks)) if any(stalled) else shown
+
+    def then(view: TaskView) -> TaskView:
+        stalled = view.status is Status.RUNNING and view.id in noted
+        return replace(view, status=Status.STALLED) if stalled else view
+
+    return replace(shown, tasks=tuple(map(then, shown.tasks))) if noted else shown
 
 
 class _Lists(NamedTuple):

@@ -62,8 +62,8 @@ class Canary:
 
     def _look_at_test(self, now: float) -> None:
         """End the live A/B test where all its tasks ended, or those with the candidate are clearly worse."""
-        test = abtests.last(self._layout)
-        if test is None or test.ended:
+        test = abtests.running(self._layout)
+        if test is None:
             return
         result = result_of(self._layout, test, now)
         worse = breach(result.a.tasks, result.b.tasks)

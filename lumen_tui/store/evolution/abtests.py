@@ -16,6 +16,12 @@ def last(layout: Layout) -> ABTest | None:
     return tests[-1] if tests else None
 
 
+def running(layout: Layout) -> ABTest | None:
+    """Return the test that goes on; None where none does."""
+    test = last(layout)
+    return None if test is None or test.ended else test
+
+
 def find(layout: Layout, name: str) -> ABTest | None:
     """Return a test by its id."""
     return next((test for test in reversed(list(Journal(layout.abtests).records(ABTest))) if test.id == name), None)
@@ -32,8 +38,8 @@ def version_for(layout: Layout, role: str, task_id: str) -> EvolvedVersion:
     A test is of the version in force when it began: behind another one it counts no more. DamagedChampion.
     """
     in_force = champions.current(layout)
-    test = last(layout)
-    if test is None or test.ended or test.role != role or test.a != in_force.name:
+    test = running(layout)
+    if test is None or test.role != role or test.a != in_force.name:
         return in_force
     return champions.read(layout, test.version_of(task_id))
 
