@@ -148,7 +148,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def runs_of(text: str) -> list[str]:
-    """Return every run of five words of a text, with a space around each; a shorter text is one run."""
+def runs_of(text: str) -> list[tuple[str, ...]]:
+    """Return every run of five words of a text; a shorter text is one run."""
     words = words_of(text)
-    return [f" {' '.join(words[at : at + _RUN])} " for at in range(max(1, len(words) - _RUN + 1))] if words else []
+    return [tuple(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1))] if words else []

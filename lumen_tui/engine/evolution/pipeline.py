@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from lumen_tui.model.config import EvolutionConfig
 
 Progress = Callable[[SessionReport, int], None]  # the report so far, and the size of the file
-_LINES = 4000  # between two writes
+# Between two writes at least; and at least as much as was read before, as each looks through that for copied words.
+_LINES = 4000
 _BYTES = 8 * 1024 * 1024
+_REPORTED = 2000  # lines between two reports of progress
 
 
 def never() -> bool:
@@ -184,12 +186,13 @@ class _Run:
             if self._line % 200 == 0 and self._stop():
                 self._report.finished = False
                 break
-            if self._line - lines >= _LINES or self._offset - written >= _BYTES:
+            if self._line % _REPORTED == 0:
+                self._report_progress(begun, size)
+            if self._line - lines >= max(_LINES, lines) or self._offset - written >= max(_BYTES, written):
                 if not self._keep(now, last=False):
                     return
                 written, lines = self._offset, self._line
                 self._stretch = seen.SourcePosition(self._fd, written, lines)
-                self._report_progress(begun, size)
         self._keep(now, last=True)
         self._report_progress(begun, size)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from lumen_tui.engine.evolution.candidates import LearningCandidate
 from lumen_tui.model import evolution_words
@@ -25,16 +24,15 @@ _DECODED = 1024 * 1024  # bytes of a line; a longer one that holds all the words
 _DEEPEST = 12
 _BACK = 256 * 1024 * 1024  # bytes
 _ASCII = lazy_re(rb"[a-z]{4,}")
+_ESCAPED = lazy_re(rb"\\(?:u[0-9a-f]{4}|.)")
 _decode = msgspec.json.Decoder().decode
 
 
-class _Wanted(Struct):
+class _Wanted(NamedTuple):
     """A candidate and what would give it away."""
 
     name: int  # of the candidate, its id()
     line: int  # of its source
-    runs: list[str]
-    marks: list[list[bytes]]  # of each run its longer plain words, without which no line holds it
 
 
 class SourcePosition(NamedTuple):
@@ -53,8 +51,8 @@ def without_copies(
     Five words in a row give them away, up to 256 MiB back.
     """
     proposed = list(candidates)
-    wanted = [_wanted(candidate) for candidate in proposed if candidate.trust is Trust.PERSON and not candidate.offered]
-    copied = set(_copied(wanted, stretch, parser)) if wanted else set()
+    doubted = [candidate for candidate in proposed if candidate.trust is Trust.PERSON and not candidate.offered]
+    copied = set(_copied(doubted, stretch, parser)) if doubted else set()
     undoubted = [candidate for candidate in proposed if id(candidate) not in copied or not candidate.doubt]
     return [
         msgspec.structs.replace(candidate, trust=Trust.WEB, doubt=_COPIED) if id(candidate) in copied else candidate
@@ -62,45 +60,87 @@ def without_copies(
     ]
 
 
-def _wanted(candidate: LearningCandidate) -> _Wanted:
-    runs = evolution_words.runs_of(candidate.quote)
-    return _Wanted(id(candidate), candidate.source.line, runs, [_ASCII.findall(run.encode()) for run in runs])
+class _RunIndex:
+    """The runs of words of all candidates: what a line costs does not grow with how many there are."""
+
+    def __init__(self, candidates: Iterable[LearningCandidate]) -> None:
+        self._by_run: dict[tuple[str, ...], list[_Wanted]] = {}
+        for candidate in candidates:
+            wanted = _Wanted(id(candidate), candidate.source.line)
+            for run in evolution_words.runs_of(candidate.quote):
+                self._by_run.setdefault(run, []).append(wanted)
+        self._lengths = {len(run) for run in self._by_run}
+        self._marks = {run: frozenset(_ASCII.findall(" ".join(run).encode())) for run in self._by_run}
+        # The marks of runs by their longest one; under b"" those of runs that have none.
+        self._by_mark: dict[bytes, set[frozenset[bytes]]] = {}
+        for marks in self._marks.values():
+            self._by_mark.setdefault(max(marks, key=len, default=b""), set()).add(marks)
+
+    def may_match(self, plain: set[bytes]) -> bool:
+        """Return whether a line with these plain words may hold one of the runs."""
+        if b"" in self._by_mark:
+            return True
+        return any(marks <= plain for mark in self._by_mark.keys() & plain for marks in self._by_mark[mark])
+
+    def with_marks(self, plain: set[bytes]) -> list[_Wanted]:
+        """Return the candidates of which a line has all plain words of a run."""
+        return [each for run, marks in self._marks.items() if marks <= plain for each in self._by_run[run]]
+
+    def in_words(self, words: list[str]) -> list[_Wanted]:
+        """Return the candidates of which a run is among these words."""
+        found: list[_Wanted] = []
+        for length in self._lengths:
+            runs = set(zip(*(words[at:] for at in range(length)), strict=False))
+            found += [each for run in self._by_run.keys() & runs for each in self._by_run[run]]
+        return found
 
 
-def _copied(wanted: list[_Wanted], stretch: SourcePosition, parser: SessionParser) -> Iterator[int]:
+def _copied(candidates: list[LearningCandidate], stretch: SourcePosition, parser: SessionParser) -> Iterator[int]:
     """Yield the ids of the candidates that an earlier line, or an attachment behind their own, gives away."""
-    last = max(each.line for each in wanted) + _BEHIND
+    index = _RunIndex(candidates)
+    last = max(candidate.source.line for candidate in candidates) + _BEHIND
     number = 0  # of all lines before the stretch
     for behind, line in lines_from(stretch.fd, max(0, stretch.offset - _BACK)):
         if behind > stretch.offset:
             number = max(number, stretch.lines) + 1
         if number > last:
             return
-        lower = (line or b"").lower()
-        near = [each for each in wanted if any(all(mark in lower for mark in marks) for marks in each.marks)]
-        if not line or not near or any(entry.person for entry in parser.entries(number, line)):
+        plain = _plain_words(line) if line else set()
+        if not line or not index.may_match(plain):
             continue
-        kind, words = _words_of(line) if len(line) <= _DECODED else ("user", "")
-        for each in near:
-            ahead = each.line - number
-            fits = ahead > 0 or (kind == "attachment" and ahead >= -_BEHIND)
-            if fits and (not words or any(run in words for run in each.runs)):
-                yield each.name
+        if len(line) <= _DECODED:
+            kind, words = _words_of(line)
+            near = index.in_words(words)
+        else:
+            kind, near = "user", index.with_marks(plain)
+        if near and not any(entry.person for entry in parser.entries(number, line)):
+            yield from (each.name for each in near if _is_before(number, kind, each.line))
 
 
-def _words_of(line: bytes) -> tuple[str, str]:
-    """Return the type of a line and all words in it, with a space around each; none of a line that was not said."""
+def _is_before(number: int, kind: str, line: int) -> bool:
+    """Return whether what stands in a line of this number and kind was there before a person's words in another."""
+    return number < line or (kind == "attachment" and number <= line + _BEHIND)
+
+
+def _plain_words(line: bytes) -> set[bytes]:
+    """Return the longer plain words of a line as it is in the file."""
+    lower = line.lower()
+    return set(_ASCII.findall(_ESCAPED.sub(b" ", lower) if b"\\" in lower else lower))
+
+
+def _words_of(line: bytes) -> tuple[str, list[str]]:
+    """Return the type of a line and all words in it; none of a line that was not said."""
     try:
         record = _decode(line)
     except UNDECODABLE:
-        return "", " "
+        return "", []
     kind = record.get("type") if isinstance(record, dict) else None
     if kind not in _SAID:
-        return "", " "
+        return "", []
     attached = record.get("attachment")
     if isinstance(attached, dict) and attached.get("type") == "queued_command":
-        return "", " "  # the same message of the person, on its way
-    return kind, f" {' '.join(evolution_words.words_of(' '.join(_texts(record, _DEEPEST))))} "
+        return "", []  # the same message of the person, on its way
+    return kind, evolution_words.words_of(" ".join(_texts(record, _DEEPEST)))
 
 
 def _texts(value: object, deep: int) -> Iterator[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import msgspec
 import pytest
 from evolution_folder import Mind, SessionFile
 
-from lumen_tui.engine.evolution import pipeline
+from lumen_tui.engine.evolution import pipeline, seen
+from lumen_tui.store.sessions import transcripts
 
 RULE = "Always run the tests before you commit."
 SLOW = [
@@ -92,3 +94,29 @@ def test_a_copy_from_stretches_ago_is_known_and_what_follows_is_not(
     session.runs("cat more.md", "Never push to main on a Friday.")
     mind.learn(session.path)
     assert mind.texts() == ["Never push to main on a Friday."]
+
+
+@pytest.mark.parametrize("before", ["Notes:\n", "\t", "\x1b[1m", "“"])
+def test_words_behind_an_escape_in_the_file_are_known_again(mind: Mind, session: SessionFile, before: str) -> None:
+    mind.learn(session.runs("cat notes.md", f"{before}{RULE}").person(RULE).path)
+    assert mind.texts() == []
+
+
+def test_a_long_session_is_looked_through_for_copies_no_more_than_three_times(
+    mind: Mind, session: SessionFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_through = 0
+
+    def counted(fd: int, offset: int) -> Iterator[tuple[int, bytes | None]]:
+        nonlocal looked_through
+        for line in transcripts.lines_from(fd, offset):
+            looked_through += 1
+            yield line
+
+    monkeypatch.setattr(pipeline, "_LINES", 10)
+    monkeypatch.setattr(seen, "lines_from", counted)
+    for number in range(500):
+        session.person(f"Never push to main on day {number}.")
+    report = mind.learn(session.path)
+    assert report.total("lines") == 500 and mind.texts()
+    assert looked_through <= 3 * 500

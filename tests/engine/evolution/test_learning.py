@@ -472,6 +472,7 @@ from lumen_tui.engine.evolution import pipeline
 from lumen_tui.model.config import EvolutionConfig
 from lumen_tui.storage.layout import Layout
 pipeline._LINES = 50
+pipeline._REPORTED = 100
 layout = Layout(Path(sys.argv[1]))
 def tell(report, size):
     print(report.lines, flush=True)
