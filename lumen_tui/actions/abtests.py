@@ -87,12 +87,9 @@ def _recorded(
 def test_now(store: Store, change: Change) -> Side | None:
     """For undo: whether a test goes on."""
     test = abtests.find(store.layout, change.key)
-    if test is None or test.reason == _UNDONE:
+    if test is None or test.undone:
         return {"ended": "never begun"}
     return {"ended": test.ended, "reason": test.reason}
-
-
-_UNDONE = "undone"
 
 
 def may_test(store: Store, change: Change) -> None:
@@ -110,7 +107,9 @@ def put_test(store: Store, change: Change) -> None:
         if test is None:
             raise ActionError("the A/B test is no longer there: nothing was done")
         if "reason" in wanted:
-            after = msgspec.structs.replace(test, ended=str(wanted["ended"]), reason=str(wanted["reason"]))
+            after = msgspec.structs.replace(
+                test, ended=str(wanted["ended"]), reason=str(wanted["reason"]), undone=False
+            )
         else:
-            after = msgspec.structs.replace(test, ended=now, reason=_UNDONE)
+            after = msgspec.structs.replace(test, ended=now, reason="undone", undone=True)
         abtests.write(store.layout, after)

@@ -31,6 +31,7 @@ class ABTest(Struct, frozen=True, omit_defaults=True):
     tasks: int = USUAL_TASKS  # that end it, in both arms together
     ended: str = ""  # when
     reason: str = ""  # of its end
+    undone: bool = False  # its beginning was taken back: it counts as never begun
     schema: int = 1
 
     def version_of(self, task_id: str) -> str:

@@ -35,6 +35,7 @@ from lumen_tui.store.audit.journal import JournalEntry
 from lumen_tui.store.memory.node_bulk import newest_nodes
 from lumen_tui.store.settings.config import load_config
 from lumen_tui.store.settings.roles import list_roles
+from lumen_tui.store.settings.themes import list_themes
 from lumen_tui.store.signals import cleanups, compaction
 from lumen_tui.store.tasks.task_index import TaskIndex
 from lumen_tui.store.tasks.task_records import read_json
@@ -132,8 +133,9 @@ _SQLITE = b"SQLite format 3\x00"
 
 
 def documents(layout: Layout, now: float, fix: bool) -> Iterator[DoctorFinding]:
-    """Report problems in what a person writes: settings, roles, work units, sessions."""
+    """Report problems in what a person writes: settings, themes, roles, work units, sessions."""
     yield from _as_findings("settings", load_config(layout)[1])
+    yield from _as_findings("themes", list_themes(layout)[1])
     listed, _, faults = list_roles(layout)
     beat = read_json(layout.heartbeat, Heartbeat)
     yield from _as_findings("roles", [*faults, *unreached(listed, beat.sandbox if beat else "")])

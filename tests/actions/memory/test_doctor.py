@@ -245,3 +245,12 @@ def test_a_changed_history_is_located_and_accepted_by_the_operator_alone(desk, c
     code, out, _ = cli("doctor", "--accept-history")
     assert (code, "was accepted by" in out) == (0, True)
     assert cli("doctor", "--head", head)[0] == 0
+
+
+def test_a_theme_that_is_not_listed_in_the_room_is_named(desk, cli):
+    desk.layout.themes.mkdir(mode=0o700, exist_ok=True)
+    files.replace(desk.layout.themes / "dusk.toml", b'ground = "blue"\n')
+    code, found = findings(cli)
+    assert (code, places(found, "themes")) == (1, ["themes/dusk.toml:1"])
+    files.replace(desk.layout.themes / "dusk.toml", b'ground = "#000000"\n')
+    assert findings(cli) == (0, [])

@@ -131,9 +131,10 @@ def test_another_version_in_force_ends_it_and_undo_goes_both_ways(desk: ActionsF
     assert abtests.last(desk.layout).ended  # type: ignore[union-attr]
     desk.do("redo")
     assert abtests.last(desk.layout) == test
-    desk.do("evolution.split")
-    desk.do("undo")
-    assert abtests.last(desk.layout) == test
+    for reason in ("", "undone"):
+        desk.do("evolution.split", reason=reason)
+        desk.do("undo")
+        assert abtests.last(desk.layout) == test
     desk.do("evolution.promote", candidate=NAME)
     last = abtests.last(desk.layout)
     assert last is not None
