@@ -121,9 +121,9 @@ async def test_its_limits_are_changed_while_it_runs_and_nothing_else_of_its_spec
 
 
 async def test_a_task_that_is_to_end_after_its_step_ends_then(home, host, server):
-    server.script = [("list_dir", {"path": "/"}), 30.0]
+    server.script = [("list_dir", {"path": path}) for path in ("/", "/usr", "/etc", "/var") * 10]
     task = await begun(home, host, task_id := home.task("anything"))
-    until(lambda: home.tend(task) and len(server.asked) == 1)
+    until(lambda: home.tend(task) and server.asked)
     stop = b'{"status": "cancelled", "reason": "enough", "after": "step"}'
     (home.layout.task(task_id) / "stop.json").write_bytes(stop)
     until(lambda: not home.tend(task))

@@ -10,6 +10,7 @@ Real processes, and the vendor's SDK against a local server, in a folder below /
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -187,10 +188,22 @@ class Hammer:
             if left != before:
                 ends, before = time.monotonic() + PATIENCE, left
             time.sleep(0.1)
-        for pid in self.engines():
-            os.kill(pid, signal.SIGTERM)
+        self.end_engines()
+
+    def end_engines(self) -> None:
+        """End the engine that drives, and ours, which may have been started a moment ago and drive not yet."""
+        asked: set[int] = set()
         ends = time.monotonic() + PATIENCE
-        while lease.is_held(self.layout) and time.monotonic() < ends:
+        while time.monotonic() < ends:
+            left = {*self.engines()}
+            if self.engine is not None and self.engine.poll() is None:
+                left.add(self.engine.pid)
+            if not left:
+                return
+            for pid in left - asked:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            asked |= left
             time.sleep(0.05)
 
     def not_over(self) -> int:
