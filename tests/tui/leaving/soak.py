@@ -46,7 +46,7 @@ from lumen_folder import StateFolder
 
 TIMES, SAMPLES = 10_000, 20
 LIMIT = 1024  # KiB by which the memory may grow behind the warm-up
-INDEXED = 5  # bytes that the index of the signals takes for each; the memory may grow by these as well
+_INDEXED = 5  # bytes that the index of the signals takes for each; the memory may grow by these as well
 FIRST = 5  # a fifth is warm-up: caches of a fixed size fill, modules are loaded
 NEWS, DENSE = 100, 20  # beats from one round of news to the next, and in the warm-up
 _BETWEEN = 900.0  # seconds between two beats
@@ -239,10 +239,15 @@ def told(what: str, taken: Iterator[Sample], times: int) -> bool:
     grown, opened = warm[-1].rss - warm[0].rss, warm[-1].files - warm[0].files
     pss = warm[-1].pss - warm[0].pss
     say(f"behind the first {warm[0].count} {what}: {grown:+} KiB RSS, {pss:+} KiB PSS, {opened:+} open files")
-    indexed = INDEXED * SIGNALS * (warm[-1].count - warm[0].count) // 1024 if what == "beats of a day" else 0
-    if indexed:
-        say(f"of it {indexed} KiB are the index of the signals")
-    return grown < LIMIT + indexed and opened <= 0
+    index = indexed(warm[-1].count - warm[0].count) if what == "beats of a day" else 0
+    if index:
+        say(f"of it {index} KiB are the index of the signals")
+    return grown < LIMIT + index and opened <= 0
+
+
+def indexed(times: int) -> int:
+    """Return the KiB by which the index of the signals grows in so many beats of a day."""
+    return _INDEXED * SIGNALS * times // 1024
 
 
 def say(text: str) -> None:
