@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from lumen_tui.model.config import EvolutionConfig
 
 Progress = Callable[[SessionReport, int], None]  # the report so far, and the size of the file
-# Between two writes at least; and at least as much as was read before, as each looks through that for copied words.
-_LINES = 4000
+_LINES = 4000  # between two writes at least
 _BYTES = 8 * 1024 * 1024
+# And as many times what was read before, as each looks through that for copied words. Not where a model judges: what it
+# was asked is lost with a kill, and with the end of its time.
+_GROWTH = 3
 _REPORTED = 2000  # lines between two reports of progress
 
 
@@ -176,6 +178,7 @@ class _Run:
         """Read on to the end, or until asked to stop, with a write after each stretch."""
         size, begun = os.fstat(self._fd).st_size, self._offset
         written, lines = self._offset, self._line
+        growth = _GROWTH if self._evolving.judge is None else 0
         self.held, self._parser = extractor.held, parser
         self._stretch = seen.SourcePosition(self._fd, self._offset, self._line)
         for offset, line in transcripts.lines_from(self._fd, self._offset):
@@ -188,7 +191,8 @@ class _Run:
                 break
             if self._line % _REPORTED == 0:
                 self._report_progress(begun, size)
-            if self._line - lines >= max(_LINES, lines) or self._offset - written >= max(_BYTES, written):
+            long = self._line - lines >= max(_LINES, growth * lines)
+            if long or self._offset - written >= max(_BYTES, growth * written):
                 if not self._keep(now, last=False):
                     return
                 written, lines = self._offset, self._line
