@@ -22,7 +22,9 @@ _HEADINGS = {"h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "li": "- ", "
 
 
 _RAW = {"script", "style"}  # what stands in them is no markup
-_TAG = lazy_re(r"</?([A-Za-z][^\s/>]{0,60})((?:[^>\"']|\"[^\"]{0,2000}\"|'[^']{0,2000}'){0,300}+)>")
+# The attributes are looked for ahead and then taken as found, so that there is no way back into them: `+` behind a
+# repeated group, which would say the same, is wrong before Python 3.11.5 (https://github.com/python/cpython/issues/106052).
+_TAG = lazy_re(r"</?([A-Za-z][^\s/>]{0,60})(?=((?:[^>\"']|\"[^\"]{0,2000}\"|'[^']{0,2000}'){0,300}))\2>")
 _HREF = lazy_re(r"(?i)\bhref\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
 _DEEPEST = 200  # links and silent elements within each other; what is deeper counts as the outer one

@@ -1,6 +1,8 @@
 """Short and flat: the limits of the house style, counted."""
 
 import ast
+import re
+from pathlib import Path
 
 MOST_METHODS = 19
 MOST_SCREEN_METHODS = 24
@@ -71,3 +73,15 @@ def test_whoever_catches_everything_says_why_on_that_line(sources: list) -> None
         and "#" not in source.lines[node.lineno - 1]
     ]
     assert found == [], "name the exceptions, or say in a comment on the same line which edge this is"
+
+
+def test_no_expression_repeats_a_group_with_no_way_back(root: Path) -> None:
+    """Before Python 3.11.5 it matches something else: https://github.com/python/cpython/issues/106052."""
+    repeated = re.compile(r"\)(?:[*+?]|\{\d*,?\d*\})\+")
+    found = [
+        f"{path.relative_to(root)}:{number}"
+        for path in sorted((root / "lumen_tui").rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if repeated.search(line)
+    ]
+    assert found == []

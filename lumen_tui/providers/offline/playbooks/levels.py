@@ -58,9 +58,8 @@ def _names(levels: tuple[str, ...]) -> tuple[str, ...]:
 
 _ALL = _names(tuple(LEVELS))
 _ANY_START, _ANY_WITHIN = _at_start(_ALL, tuple(LEVELS)), _within(_ALL)
-_UP_TO_LEVEL = (
-    rf"(?!{_ANY_START})(?:[^{_BEGINS}]++|(?!{_ANY_WITHIN})[{_BEGINS}])*+"  # without a way back: lines are many
-)
+# Without a way back, as lines are many: looked for ahead, then taken as found (as in tools/html.py).
+_UP_TO_LEVEL = rf"(?!{_ANY_START})(?=(?P<before>(?:[^{_BEGINS}]++|(?!{_ANY_WITHIN})[{_BEGINS}])*))(?P=before)"
 
 
 def pattern(levels: tuple[str, ...]) -> str:
