@@ -100,6 +100,7 @@ async def test_an_engine_holds_nothing_of_what_is_over(soak, tmp_path, monkeypat
 
 @pytest.mark.fault("R15", "a simulated day, ten signals before each beat: memory and descriptors", attempts=BEATS)
 @pytest.mark.sweep
+@pytest.mark.timeout(4 * 3600)  # the whole day takes half an hour of CPU
 def test_an_engine_does_not_grow_in_a_day_of_beats_and_signals(soak, tmp_path):
     warm = max(BEATS // soak.FIRST, 200)
     taken = [one for one in soak.soak_day(tmp_path / "state", BEATS) if one.count >= warm]
