@@ -12,13 +12,13 @@ import re
 import shlex
 import subprocess
 import sys
-import tarfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lumen_archives import unpack
 from lumen_program import lumen
 from lumen_robot import screen_text, until
 
@@ -53,9 +53,7 @@ class Before:
 @pytest.fixture
 def before(tmp_path: Path) -> Before:
     top = tmp_path / "lived"
-    with tarfile.open(ARCHIVE) as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # which Python has from 3.11.4 on
-        archive.extractall(top)  # noqa: S202 - ours
+    unpack(ARCHIVE, top)
     record = json.loads((top / "printed.json").read_text())
     settings = top / "project" / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace(TOP, str(top)))

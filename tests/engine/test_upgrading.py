@@ -7,11 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lumen_archives import unpack
 from lumen_kills import killed_before, state_calls
 from lumen_program import lumen
 
@@ -36,9 +36,7 @@ LATER = StateSchema(STATE_SCHEMA + 1, "9.9.9", "2030-01-01T00:00:00Z", STATE_SCH
 
 
 def lived(version: str, tmp_path: Path) -> Path:
-    with tarfile.open(DATA / f"version-{version}.tar.xz") as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # which Python has from 3.11.4 on
-        archive.extractall(tmp_path)  # noqa: S202 - ours
+    unpack(DATA / f"version-{version}.tar.xz", tmp_path)
     return tmp_path / "state"
 
 
