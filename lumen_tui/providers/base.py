@@ -7,18 +7,18 @@ value is the Outcome. So only the worker runs tools, records events and stops.
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from lumen_tui.model.media import Media
 from lumen_tui.model.tasks import Usage
 
 if TYPE_CHECKING:
     import subprocess
+
+    from lumen_tui.model.media import Media
 
 JsonObject = dict[str, Any]  # as JSON is decoded: the keys that are used are checked where they are used
 
@@ -191,6 +191,12 @@ class SummaryOrder(Struct, frozen=True):
     pending: Callable[[], str] = str  # what is still to be answered, in words
 
 
+def _chance() -> float:
+    import random  # half a millisecond, which whoever makes no call does without
+
+    return random.random()  # noqa: S311 - spreads load, guards nothing
+
+
 class Job(Struct, frozen=True):
     """Everything a back end knows about one task."""
 
@@ -213,7 +219,7 @@ class Job(Struct, frozen=True):
     sent: Callable[[], None] = lambda: None  # called right before the request of the last Reserve leaves: what it
     # costs is owed from then on, also where nobody tells it; it must not leave where this raises a ProviderError
     pause: Callable[[float], None] = time.sleep  # waits so many seconds; a Stopped may come out of it
-    chance: Callable[[], float] = random.random  # from 0 to 1, for the jitter of waits
+    chance: Callable[[], float] = _chance  # from 0 to 1, for the jitter of waits
     keep: Callable[..., None] = lambda *records: None  # called with records of the conversation as they come about;
     # those of one call are kept together or not at all
     earlier: tuple[Any, ...] = ()  # such records of the attempt before, from which it goes on
