@@ -26,7 +26,7 @@ def approval_state(layout: Layout, request: Approval, now: float) -> str:
 
 
 def _verdict(request: Approval, answer: Decision) -> str:
-    return "answered" if request.question else "allowed" if answer.allowed else "refused"
+    return "answered" if request.question else "allowed" if answer.allowed else "denied"
 
 
 def approval_document(layout: Layout, request: Approval, state: str) -> dict[str, object]:

@@ -175,7 +175,7 @@ def test_it_is_answered_from_the_shell(run, waiting, store):
     code, out, _ = run("deny", waiting[1].id, "--reason", "no")
     assert (code, out) == (0, "denied: builder: make b\n")
     every = json.loads(run("approvals", "list", "--all", "--json")[1])
-    assert [one["state"] for one in every] == ["allowed", "refused"]
+    assert [one["state"] for one in every] == ["allowed", "denied"]
 
 
 def test_always_from_the_shell_shows_the_rule(run, waiting, store):

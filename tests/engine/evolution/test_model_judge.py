@@ -18,7 +18,7 @@ from lumen_stage import Stage
 
 from lumen_tui.actions.outcome import ActionError
 from lumen_tui.cli.main import main
-from lumen_tui.engine.evolution import evolve, modeljudge, modelread
+from lumen_tui.engine.evolution import evolve, modeljudge, modelread, pipeline
 from lumen_tui.engine.evolution.modeljudge import JudgingTotals, ModelJudge
 from lumen_tui.engine.evolution.pipeline import EvolutionPipeline
 from lumen_tui.engine.port import RemotePort
@@ -301,6 +301,17 @@ def test_a_crash_between_judgement_and_write_repeats_nothing(
     [away] = evolved.rejections(near.layout)
     assert (away.id, away.by) == (near.one("SQLite").id, BY)
     assert near.texts() == ["Always answer in German."]
+
+
+def test_a_long_session_is_judged_in_stretches_of_one_length_so_that_a_kill_loses_one_answer(
+    near: Mind, session: SessionFile, api: ApiServer, monkeypatch
+) -> None:
+    monkeypatch.setattr(pipeline, "_LINES", 10)
+    api.say(against("nothing"), again=True)
+    for number in range(60):
+        session.person(f"Always keep the books of year {number}.")
+    learn(near, session.path)
+    assert [len(rows(asked)) for asked in api.asked] == [10] * 6
 
 
 def test_a_constitution_that_changes_while_it_judges_stops_the_write(
