@@ -77,7 +77,7 @@ class EventLog:
         self.seq = last[-1].seq if last else self._last_rotated()
 
     def _last_rotated(self) -> int:
-        for _, line in reversed(split_lines(backwards.read_tail(self._previous, _TAIL), 0)):
+        for _, line in reversed([*split_lines(backwards.read_tail(self._previous, _TAIL), 0)]):
             try:
                 return _event.decode(line).seq
             except UNDECODABLE:

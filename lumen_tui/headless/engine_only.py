@@ -110,7 +110,7 @@ def run_engine(root: Path, *, beats: int = 0, log_format: str = "text") -> int:
             manager.status(event.text)
             manager.wait_longer(_UPGRADE)
 
-    _give_memory_back()
+    give_memory_back()
     try:
         engine = Engine.open(root, listeners=(told,))
     except (EngineBusy, files.StoreError) as error:
@@ -133,7 +133,7 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # malloc.h
 _LARGE = 64 * 1024  # bytes
 
 
-def _give_memory_back() -> None:
+def give_memory_back() -> None:
     """Let what is large be the system's again once it is free, for a process that runs for weeks.
 
     By itself glibc keeps what was read at the start: 4 of 44 MiB beside a million signals.

@@ -71,7 +71,7 @@ def fresh_lines(fd: int, start: int) -> Iterator[tuple[int, Lines]]:
             continue
         begin = data.find(b"\n") + 1 if skipping else 0
         skipping = False
-        yield start + end, split_lines(data[begin:end], start + begin)
+        yield start + end, [*split_lines(data[begin:end], start + begin)]
         start += end
 
 

@@ -287,8 +287,8 @@ class Follower:
 _FIRST = 4 * 1024 * 1024  # bytes that a reader without a cursor reads of a long journal
 
 
-def lines_after(path: Path, cursor: dict[str, object]) -> tuple[list[tuple[int, bytes]], dict[str, object]]:
-    """Return the whole lines after `cursor` with their offsets, and the cursor after them.
+def lines_after(path: Path, cursor: dict[str, object]) -> tuple[Iterator[tuple[int, bytes]], dict[str, object]]:
+    """Return the whole lines after `cursor` with their offsets, one by one, and the cursor after them.
 
     An empty cursor begins at the first line, in a long journal 4 MiB before its end. After a rewrite the position is
     recovered from the last line's own bytes (`last`); where that line is gone too, from its date: what is older counts
@@ -297,7 +297,7 @@ def lines_after(path: Path, cursor: dict[str, object]) -> tuple[list[tuple[int, 
     try:
         fd = files.open_plain(path)
     except FileNotFoundError:
-        return [], cursor
+        return iter(()), cursor
     try:
         status = os.fstat(fd)
         start = _start(fd, status, cursor)
@@ -305,9 +305,9 @@ def lines_after(path: Path, cursor: dict[str, object]) -> tuple[list[tuple[int, 
     finally:
         os.close(fd)
     data = data[: data.rfind(b"\n") + 1]
-    lines = split_lines(data, start)
-    last = lines[-1][1][:200].decode(errors="ignore") if lines else cursor.get("last", "")
-    return lines, {"ino": status.st_ino, "offset": start + len(data), "last": last}
+    whole = data.rstrip(b"\n")
+    last = whole[whole.rfind(b"\n") + 1 :][:200].decode(errors="ignore") if whole else cursor.get("last", "")
+    return split_lines(data, start), {"ino": status.st_ino, "offset": start + len(data), "last": last}
 
 
 def _start(fd: int, status: os.stat_result, cursor: dict[str, object]) -> int:

@@ -121,15 +121,13 @@ class SortedRows:
         return bisect_left(self.keys, key)
 
 
-def split_lines(data: bytes, base: int) -> list[tuple[int, bytes]]:
-    """Return the non-empty lines of `data` (which ends with a newline) with their offsets in the file."""
-    lines = []
+def split_lines(data: bytes, base: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the non-empty lines of `data` (which ends with a newline) with their offsets in the file."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         if end > start:
-            lines.append((base + start, data[start:end]))
+            yield base + start, data[start:end]
         start = end + 1
-    return lines
 
 
 _BLOCK = 1024 * 1024

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lumen_tui.model import digests
 from lumen_tui.model.seals import Seal, SealedJournal, SealedPart, SealedState, SealHead, SealKind
 from lumen_tui.model.times import iso
 from lumen_tui.storage import files, locks, noted_heads, seals
@@ -141,7 +142,9 @@ class Sealer:
             os.fdatasync(fd)
             base = self._base_of(fd, journal, known) if known else 0
             end = known.contents[base].end if known else 0
-            parts = list(seals.hashed(fd, SealedPart(journal, status.st_ino, base, end, end, ""), size))
+            part = SealedPart(journal, status.st_ino, base, end, end, "")
+            # Not by OpenSSL, which would take 3 MiB of the engine for good: 280 MB once take 0.8 s instead of 0.15.
+            parts = list(seals.hashed(fd, part, size, digests.sha256))
         finally:
             os.close(fd)
         self._sealed[path] = (status.st_ino, status.st_size)

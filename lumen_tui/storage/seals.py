@@ -32,6 +32,7 @@ decode = msgspec.json.Decoder(Seal).decode
 line_of = msgspec.json.Encoder().encode
 Drafts = list[Seal]  # whose number and hash `append` sets
 Make = Callable[[int], Drafts]  # gets the number of the first
+Digest = Callable[[bytes], str]  # in the form that seals have
 
 
 class SealFault(msgspec.Struct, frozen=True):
@@ -142,14 +143,14 @@ def read_chain(root: files.StrPath, see: Callable[[bytes, Seal | None], None] | 
     return state
 
 
-def hashed(fd: int, part: SealedPart, size: int) -> Iterator[SealedPart]:
+def hashed(fd: int, part: SealedPart, size: int, digest: Digest = sha256) -> Iterator[SealedPart]:
     """Yield the parts of an open file from where `part` begins up to `size`."""
     begin = part.begin
     while begin < size:
         data = os.pread(fd, min(_PART, size - begin), begin)
         if not data:
             return  # it was cut meanwhile
-        yield msgspec.structs.replace(part, begin=begin, end=begin + len(data), sha256=sha256(data))
+        yield msgspec.structs.replace(part, begin=begin, end=begin + len(data), sha256=digest(data))
         begin += len(data)
 
 

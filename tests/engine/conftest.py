@@ -69,6 +69,7 @@ class World(StateFolder, AwaitedInLoop):
     def crash(self) -> None:
         """What SIGKILL leaves: the lease is gone, nothing else is written."""
         if self._engine is not None and self._engine._lease is not None:
+            self._engine.supervisor.dispatcher.close()  # a user has 128 descriptors of its kind, for all of the suite
             self._engine._lease.release()
         self._engine = None
 

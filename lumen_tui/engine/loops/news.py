@@ -69,12 +69,17 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     node_lines, nodes_at = journal.lines_after(store.layout.memory, before.get("memory", {}))
     run_lines, runs_at = journal.lines_after(store.layout.schedule_runs, before.get("runs", {}))
     own = (name, agent.ROLE)
-    signals = [(offset, decode_signal(line)) for offset, line in signal_lines]
+    signals = ((offset, decode_signal(line)) for offset, line in signal_lines)
+    discoveries, by_workers = 0, Counter[str]()
+    for _, line in node_lines:
+        discoveries += _is_new_discovery(line, own)
+        if kind := _of_a_worker(line):
+            by_workers[kind] += 1
     return News(
         ended=[event for event in events if event.kind == TASK_ENDED and _is_heard(event)],
         signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
-        discoveries=sum(_is_new_discovery(line, own) for _, line in node_lines),
-        by_workers=dict(Counter(kind for _, line in node_lines if (kind := _of_a_worker(line)))),
+        discoveries=discoveries,
+        by_workers=dict(by_workers),
         cursor={
             "events": log.seq,
             "signals": signals_at,

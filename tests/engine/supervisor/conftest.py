@@ -107,8 +107,6 @@ class World(base.World):
         return engine
 
     def clean(self) -> None:
-        if self._engine is not None:
-            self._engine.supervisor.dispatcher.close()
         self.crash()
         for path in self.layout.tasks.glob("*/run.lock"):
             process.kill_lock_holders(str(path))

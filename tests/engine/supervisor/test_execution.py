@@ -140,9 +140,7 @@ async def test_a_task_for_another_place_that_is_tried_again_stays_there(world):
 
 def test_leaving_lets_go_of_every_backend(world):
     attic = with_attic(world)
-    dispatcher = world.engine().supervisor.dispatcher
-    backends: list[ExecutionBackend] = dispatcher.placement.all()
+    backends: list[ExecutionBackend] = world.engine().supervisor.dispatcher.placement.all()
     assert isinstance(backends[0], LocalBackend) and backends[1:] == [attic]
-    dispatcher.close()
+    world.engine().close("done")
     assert attic.closed
-    world.crash()
