@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from lumen_folder import StateFolder
 from lumen_until import AwaitedInLoop
-from lumen_zygote import LentZygote, lent
+from lumen_zygote import LentZygote, kill, lent
 
 from lumen_tui.actions.killing import end_all
 from lumen_tui.engine.engine import Engine
@@ -68,9 +68,7 @@ class World(StateFolder, AwaitedInLoop):
 
     def crash(self) -> None:
         """What SIGKILL leaves: the lease is gone, nothing else is written."""
-        if self._engine is not None and self._engine._lease is not None:
-            self._engine.supervisor.dispatcher.close()  # a user has 128 descriptors of its kind, for all of the suite
-            self._engine._lease.release()
+        kill(self._engine)
         self._engine = None
 
     def task(self, objective: str = "What are the 5 largest files in /etc?", **arguments: object) -> str:

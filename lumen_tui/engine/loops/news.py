@@ -69,7 +69,6 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
     node_lines, nodes_at = journal.lines_after(store.layout.memory, before.get("memory", {}))
     run_lines, runs_at = journal.lines_after(store.layout.schedule_runs, before.get("runs", {}))
     own = (name, agent.ROLE)
-    signals = ((offset, decode_signal(line)) for offset, line in signal_lines)
     discoveries, by_workers = 0, Counter[str]()
     for _, line in node_lines:
         discoveries += _is_new_discovery(line, own)
@@ -77,7 +76,7 @@ def gather(store: Store, log: EventLog, before: dict[str, Any], name: str) -> Ne
             by_workers[kind] += 1
     return News(
         ended=[event for event in events if event.kind == TASK_ENDED and _is_heard(event)],
-        signals=[(offset, signal) for offset, signal in signals if not signal.read and _concerns(signal, own)],
+        signals=[(at, signal) for at, line in signal_lines if _concerns(signal := decode_signal(line), own)],
         discoveries=discoveries,
         by_workers=dict(by_workers),
         cursor={
@@ -111,7 +110,7 @@ def due_words(run: ScheduledRun) -> str:
 
 
 def _concerns(signal: Signal, own: tuple[str, ...]) -> bool:
-    return signal.sender not in own and signal.target_agent in ("", *own)
+    return not signal.read and signal.sender not in own and signal.target_agent in ("", *own)
 
 
 def _is_new_discovery(line: bytes, own: tuple[str, ...]) -> bool:

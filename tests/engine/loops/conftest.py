@@ -11,7 +11,7 @@ import pytest
 from lumen_clock import MovedClock
 from lumen_folder import StateFolder
 from lumen_until import AwaitedInLoop
-from lumen_zygote import LentZygote, lent
+from lumen_zygote import LentZygote, kill, lent
 
 from lumen_tui.engine.beats import BeatReport
 from lumen_tui.engine.engine import Engine
@@ -48,9 +48,7 @@ class Office(StateFolder, AwaitedInLoop):
 
     def crash(self) -> None:
         """What SIGKILL leaves: the lease is gone, nothing else is written."""
-        if self._engine is not None and self._engine._lease is not None:
-            self._engine.supervisor.dispatcher.close()
-            self._engine._lease.release()
+        kill(self._engine)
         self._engine = None
 
     async def beat(self, reason: str = "timer") -> BeatReport:

@@ -12,7 +12,7 @@ from lumen_clock import MovedClock
 from lumen_folder import StateFolder
 from lumen_questions import events_of
 from lumen_until import AwaitedInLoop
-from lumen_zygote import LentZygote, lent
+from lumen_zygote import LentZygote, kill, lent
 
 from lumen_tui.actions.outcome import Done
 from lumen_tui.actions.registry import named, perform
@@ -61,9 +61,7 @@ class Desk(StateFolder, AwaitedInLoop):
 
     def crash(self) -> None:
         """What SIGKILL leaves of an engine."""
-        if self._engine is not None and self._engine._lease is not None:
-            self._engine.supervisor.dispatcher.close()
-            self._engine._lease.release()
+        kill(self._engine)
         self._engine = None
 
     async def sleep(self, seconds: float) -> None:
